@@ -1,0 +1,32 @@
+# Two commands do everything on a machine that has Python 3.11 and make: `make demo` and `make test`.
+PYTHON ?= python3.11
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+# No telemetry, and never a hidden Prefect server (docs/prefect.md).
+export DO_NOT_TRACK := 1
+export PREFECT_SERVER_ANALYTICS_ENABLED := false
+
+.PHONY: help setup demo test lint types unit clean
+help:            ## this list
+	@grep -E '^[a-z]+: *.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+setup: $(VENV)/.ready  ## create .venv with every pinned dependency
+$(VENV)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: setup      ## the whole way on bundled images, with a kill in the middle; leaves demo/report.html
+	$(BIN)/cccount demo --directory demo
+
+test: lint types unit  ## everything that CI runs
+lint: setup      ## ruff: rules and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+types: setup     ## mypy, strict, over code and tests
+	$(BIN)/mypy
+unit: setup      ## every test
+	$(BIN)/pytest
+
+clean:           ## remove what was made here
+	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache

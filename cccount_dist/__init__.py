@@ -1,0 +1,1 @@
+"""The science of cccount: encoders, similarity, constraints, samplers, estimators, campaigns, reports."""

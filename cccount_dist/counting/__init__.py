@@ -1,0 +1,1 @@
+"""Estimators of the number of clusters, one file for each."""

@@ -1,0 +1,1 @@
+"""Images in, vectors out: readers and encoders."""

@@ -1,0 +1,1 @@
+"""Similarity rows, tiles, neighbours and degree."""

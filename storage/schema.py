@@ -1,0 +1,140 @@
+"""Every array and table of a workspace, declared once: name, type, shape, meaning. Checked where a stage reads or writes it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from storage.errors import CorruptionError, InputError
+
+FORMAT = 1  # of the whole workspace; a reader refuses any other
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySpec:
+    """A zarr array whose first axis is the item number.
+
+    `fill` is what a chunk that was never written reads as: a value that no stage can mistake for data.
+    """
+
+    name: str
+    dtype: str
+    dims: tuple[str, ...]
+    fill: float
+    meaning: str
+
+    def check(self, values: NDArray[np.generic], shape: tuple[int, ...]) -> None:
+        """Raise `InputError` unless `values` may stand in this array at this shape."""
+        if values.dtype != np.dtype(self.dtype):
+            raise InputError(f"{self.name} holds {self.dtype}, not {values.dtype}")
+        if values.shape != shape:
+            raise InputError(f"{self.name} expects the shape {shape} here, not {values.shape}")
+
+
+EMBEDDINGS = ArraySpec(
+    "embeddings.zarr", "float32", ("item", "dimension"), float("nan"),
+    "one vector for each item; a row of NaN is an item that could not be embedded",
+)  # fmt: skip
+NEIGHBOR_INDEX = ArraySpec(
+    "neighbors.zarr/index", "int32", ("item", "neighbor"), -1,
+    "item numbers of the k most similar other items, most similar first, ties by item number; -1 for an item without a vector",
+)  # fmt: skip
+NEIGHBOR_SIMILARITY = ArraySpec(
+    "neighbors.zarr/similarity", "float32", ("item", "neighbor"), float("nan"),
+    "similarity of those k items; NaN for an item without a vector",
+)  # fmt: skip
+DEGREE = ArraySpec(
+    "neighbors.zarr/degree", "float64", ("item",), float("nan"),
+    "sum over all other items of the similarity clipped to [0, 1]: the denominator of the paper's Q(u); NaN without a vector",
+)  # fmt: skip
+ARRAYS = (EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, DEGREE)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    name: str
+    type: pa.DataType
+    meaning: str
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TableSpec:
+    """A parquet table."""
+
+    name: str
+    columns: tuple[Column, ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        return pa.schema(
+            [pa.field(c.name, c.type, nullable=not c.required, metadata={"meaning": c.meaning.encode()}) for c in self.columns]
+        )
+
+    def check(self, table: pa.Table, where: str) -> pa.Table:
+        """Return the table in declared column order; `CorruptionError` if a column is missing, mistyped or has forbidden nulls."""
+        for column in self.columns:
+            if column.name not in table.column_names:
+                raise CorruptionError(f"{where}: the column {column.name!r} of the {self.name} table is missing")
+            found = table.schema.field(column.name).type
+            if found != column.type:
+                raise CorruptionError(f"{where}: column {column.name!r} is {found}, and should be {column.type}")
+            if column.required and table.column(column.name).null_count:
+                raise CorruptionError(f"{where}: column {column.name!r} has empty values, and may not have any")
+        return table.select([c.name for c in self.columns])
+
+    def empty(self) -> pa.Table:
+        return self.schema.empty_table()
+
+
+_TIME = pa.timestamp("us", tz="UTC")
+
+COLLECTION = TableSpec("collection", (
+    Column("item", pa.int64(), "row number, from 0; never changes"),
+    Column("id", pa.string(), "the user's name for the item; unique"),
+    Column("uri", pa.string(), "where the image is; empty for vectors without images", required=False),
+    Column("label", pa.string(), "known class, for simulation and tests", required=False),
+    Column("group", pa.string(), "place, camera, burst: context for reviewers", required=False),
+    Column("taken_at", _TIME, "when the picture was taken", required=False),
+    Column("width", pa.int32(), "pixels", required=False),
+    Column("height", pa.int32(), "pixels", required=False),
+    Column("problem", pa.string(), "why the item has no vector", required=False),
+))  # fmt: skip
+
+QUESTIONS = TableSpec("questions", (
+    Column("question_id", pa.int64(), "from 0, without gaps"),
+    Column("u", pa.int64(), "item"),
+    Column("v", pa.int64(), "item"),
+    Column("kind", pa.string(), "same or rating"),
+    Column("purpose", pa.string(), "why the sampler asks it"),
+    Column("round", pa.int32(), "the call of ask() that returned it, from 0"),
+    Column("page", pa.int64(), "questions of one page are shown together", required=False),
+    Column("asked_at", _TIME, "when it was written"),
+    Column("after", pa.int64(), "rows of the answer log that the sampler had been told before it asked"),
+))  # fmt: skip
+
+ANSWERS = TableSpec("answers", (
+    Column("answer_id", pa.string(), "made by whoever answered: a retry is recognised by it"),
+    Column("question_id", pa.int64(), "-1: known from outside this campaign"),
+    Column("u", pa.int64(), "item"),
+    Column("v", pa.int64(), "item"),
+    Column("value", pa.float64(), "1 same, 0 different, a rating in [0, 1]; empty: unsure", required=False),
+    Column("page", pa.int64(), "the page on which it was answered", required=False),
+    Column("annotator", pa.string(), "who answered"),
+    Column("answered_at", _TIME, "when"),
+    Column("seconds", pa.float32(), "how long it took; 0 for a machine"),
+    Column("source", pa.string(), "people, labels, file, inferred"),
+    Column("undoes", pa.string(), "answer_id that this row takes back", required=False),
+))  # fmt: skip
+
+ESTIMATES = TableSpec("estimates", (
+    Column("answers", pa.int64(), "rows of the answer log that this estimate rests on"),
+    Column("questions", pa.int64(), "asked of the oracle"),
+    Column("inferred", pa.int64(), "answered for free by the constraint closure"),
+    Column("estimate", pa.float64(), "number of clusters", required=False),
+    Column("low", pa.float64(), "lower end of the interval", required=False),
+    Column("high", pa.float64(), "upper end of the interval", required=False),
+    Column("level", pa.float64(), "of the interval"),
+    Column("refreshed_at", _TIME, "when"),
+))  # fmt: skip
