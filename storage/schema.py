@@ -73,7 +73,7 @@ class TableSpec:
         )
 
     def check(self, table: pa.Table, where: str) -> pa.Table:
-        """Return the table in declared column order; `CorruptionError` if a column is missing, mistyped or has forbidden nulls."""
+        """Return the table in declared column order; `CorruptionError` if a column is missing, mistyped or wrongly empty."""
         for column in self.columns:
             if column.name not in table.column_names:
                 raise CorruptionError(f"{where}: the column {column.name!r} of the {self.name} table is missing")
