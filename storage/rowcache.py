@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storage.arrays import ShardedArray
-from storage.errors import InputError
-from storage.objects import explained, make_folder, sync_folder, temporary_beside
+from storage.errors import InputError, StoreError
+from storage.objects import LocalObjects, explained, make_folder, sync_folder, temporary_beside
 
 
 def row_cache(
@@ -50,12 +50,13 @@ def row_cache(
             found = _opened(path, array.shape[0])  # another process of this host may have built it while this one waited
             if found is None:
                 _remove_others(folder, name)
+                LocalObjects(folder).sweep()
                 _build(array, path, prepare, progress)
                 found = _opened(path, array.shape[0])
     except OSError as error:
         raise explained(error, path) from error
     if found is None:
-        raise InputError(f"{path} was removed while it was being built: run the same command again")
+        raise StoreError(f"{path} was removed or cut while it was being built: run the same command again")
     return found
 
 
