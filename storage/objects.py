@@ -315,4 +315,13 @@ def explained(error: OSError, path: Path) -> StoreError:
     return StoreError(f"cannot use {path}: {reasons.get(error.errno or 0, error.strerror or str(error))}")
 
 
-__all__ = ["LocalObjects", "Objects", "explained", "make_folder", "open_objects", "sync_folder", "temporary_beside"]
+@contextmanager
+def explaining(path: Path) -> Iterator[None]:
+    """Turn what the operating system refuses inside into a `StoreError`; for file operations only, not for callers' code."""
+    try:
+        yield
+    except OSError as error:
+        raise explained(error, path) from error
+
+
+__all__ = ["LocalObjects", "Objects", "explained", "explaining", "make_folder", "open_objects", "sync_folder", "temporary_beside"]
