@@ -117,7 +117,7 @@ class LocalObjects:
         target = self.path(key)
         temporary = target.with_name(f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(6)}")
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(target.parent)
             try:
                 with temporary.open("xb") as sink:
                     sink.write(data)
@@ -152,7 +152,8 @@ class LocalObjects:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-            _sync_folder(self.path(key).parent)
+            for folder in self.path(key).relative_to(self.root).parents:  # zarr made them without a sync
+                _sync_folder(self.root / folder)
         except OSError as error:
             raise _explained(error, self.path(key)) from error
 
@@ -161,7 +162,7 @@ class LocalObjects:
         # flock(2) belongs to the open file, so it excludes threads as well, and the kernel lets go when the process dies.
         path = self.path(key).with_name(f".lock-{Path(key).name}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(path.parent)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise _explained(error, path) from error
@@ -216,6 +217,14 @@ def _is_leftover(path: Path) -> bool:
         except FileNotFoundError:
             return False
     return False
+
+
+def _make_folder(folder: Path) -> None:
+    # A durable file in a folder whose own name is not durable is lost with it: each new name is made durable in its parent.
+    if not folder.exists():
+        _make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        _sync_folder(folder.parent)
 
 
 def _sync_folder(folder: Path) -> None:
