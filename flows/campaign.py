@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from cccount_dist.campaign import Campaign
-from cccount_dist.counting.methods import forecast_questions, resolve_method
+from cccount_dist.counting.forecast import forecast_questions
+from cccount_dist.counting.methods import resolve_method
 from cccount_dist.inputs import load_inputs
 from cccount_dist.runner import CampaignRunner, Progress
 from flows.progress import progress
@@ -111,7 +112,7 @@ def _start(workspace: Workspace, folder: CampaignFolder, options: CountOptions, 
         seed=options.seed or 0,
         level=options.level if options.level is not None else 0.95,
         metric=inputs.metric,
-        items=len(inputs.items),
+        items=inputs.countable,
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         version=__version__,
         parameters={},

@@ -15,6 +15,7 @@ Report = dict[str, Any]
 
 def embed(
     workspace: str,
+    *,
     encoder: str = "auto",
     components: int | None = None,
     strict: bool = False,
@@ -29,6 +30,7 @@ def embed(
 
 def neighbors(
     workspace: str,
+    *,
     k: int = 50,
     metric: str = "cosine",
     engine: str = "exact",

@@ -1,6 +1,8 @@
 """The folder of one campaign: settings, goal, query log, journal, lease, results."""
 
 import re
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -62,8 +64,10 @@ class CampaignFolder:
             return objects.path(f"{self.prefix}/journal.sqlite")
         return self.workspace.cache_folder() / self.prefix / "journal.sqlite"
 
-    def journal(self) -> Journal:
-        return Journal(self.journal_path)
+    @contextmanager
+    def journal(self) -> Iterator[Journal]:
+        with closing(Journal(self.journal_path)) as journal:
+            yield journal
 
     def estimates(self) -> pa.Table:
         """One row for each refresh of a count, oldest first."""
