@@ -54,8 +54,8 @@ class Workspace:
                 write_collection(objects, collection.table)
                 objects.replace(_KEY, _described(identity))
             except StoreError:
-                objects.delete(COLLECTION_KEY)
-                objects.delete(_BEGUN)
+                for key in (_KEY, COLLECTION_KEY, _BEGUN):
+                    objects.delete(key)
                 raise
             objects.delete(_BEGUN)
         return cls(objects, identity)
