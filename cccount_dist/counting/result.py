@@ -1,0 +1,18 @@
+"""What every estimator of the number of clusters returns."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CountResult:
+    """The number of clusters, with an interval. Never NaN.
+
+    `estimate` is None as long as nothing is known; the interval is then the certain one: from 1 cluster to one for each item.
+    """
+
+    estimate: float | None
+    low: float
+    high: float
+    level: float  # of the interval, for example 0.95
+    anchors: int  # independent repetitions that the estimate rests on
+    answers: int  # same or different; unsure answers are not among them
