@@ -36,7 +36,9 @@ def _rows(manifest: Path, label: str | None) -> Iterator[Row]:
             raise InputError(f"{manifest} has no column {label!r} to take labels from: it has {', '.join(record)}")
         name = first(record, PATH_COLUMNS)
         if name is None:
-            raise InputError(f"{where}: no path: a manifest needs one of the columns {', '.join(PATH_COLUMNS)}, filled in every row")
+            raise InputError(
+                f"{where}: no path: a manifest needs one of the columns {', '.join(PATH_COLUMNS)}, filled in every row"
+            )
         path = resolve(str(name), root, where)
         if not Path(path).is_file():
             raise InputError(f"{where}: there is no file {path}")
