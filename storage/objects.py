@@ -175,7 +175,7 @@ class LocalObjects:
         except OSError as error:
             raise explained(error, path) from error
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            _lock(descriptor, path)
             yield
         finally:
             os.close(descriptor)
@@ -215,6 +215,28 @@ def open_objects(location: str | Path) -> Objects:
 
 def _is_temporary(name: str) -> bool:
     return name.startswith((TEMPORARY, ".lock-")) or name.endswith(".partial")
+
+
+_LOCK_SECONDS = 30.0
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    """Take the lock, but do not wait for ever: its holder may be a process that somebody has stopped."""
+    deadline = time.monotonic() + _LOCK_SECONDS
+    pause = 0.0005
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() > deadline:
+                raise ConflictError(
+                    f"{path} has been locked for {_LOCK_SECONDS:.0f} s by another process, which may hang or be stopped: "
+                    f"see who holds it with `fuser {path}`, continue or end that process, and run the same command again"
+                ) from error
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+        else:
+            return
 
 
 _STALE_SECONDS = 3600.0
