@@ -90,13 +90,11 @@ class LocalObjects:
             raise _explained(error, self.path(key)) from error
 
     def keys(self, prefix: str) -> list[str]:
-        top = self.path(prefix)
-        if not top.is_dir():
-            return []
         found = []
-        for folder, _, names in os.walk(top):
-            here = Path(folder).relative_to(self.root)
-            found += [(here / name).as_posix() for name in names if not _is_temporary(name)]
+        for folder, _, names in os.walk(self.path(prefix), onerror=_unless_missing):
+            here = Path(folder).relative_to(self.root).as_posix() + "/"
+            here = "" if here == "./" else here
+            found += [here + name for name in names if not _is_temporary(name)]  # not by Path: a log lists often
         return sorted(found)
 
     def create(self, key: str, data: bytes) -> None:
@@ -217,6 +215,12 @@ def _is_leftover(path: Path) -> bool:
         except FileNotFoundError:
             return False
     return False
+
+
+def _unless_missing(error: OSError) -> None:
+    # os.walk would pass over a folder that it cannot read, and a log that cannot be read must not look like an empty one.
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise _explained(error, Path(error.filename)) from error
 
 
 def _make_folder(folder: Path) -> None:
