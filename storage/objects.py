@@ -6,8 +6,11 @@ arrays go through `zarr_store`. What `create` and `replace` return from is durab
 
 import errno
 import fcntl
+import hashlib
 import os
+import re
 import secrets
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -59,6 +62,9 @@ class Objects(Protocol):
     def sweep(self) -> list[str]:
         """Remove temporary files that dead writers left behind, and return their names."""
 
+    def leftovers(self, prefix: str) -> list[str]:
+        """Return what `sweep` would remove below `prefix`."""
+
 
 class LocalObjects:
     """Objects in a local (or network-mounted) folder."""
@@ -76,10 +82,10 @@ class LocalObjects:
     def read(self, key: str) -> bytes:
         try:
             return self.path(key).read_bytes()
-        except FileNotFoundError as error:
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise MissingObjectError(f"{self.path(key)} does not exist") from error
         except OSError as error:
-            raise _explained(error, self.path(key)) from error
+            raise explained(error, self.path(key)) from error
 
     def size(self, key: str) -> int | None:
         try:
@@ -87,14 +93,18 @@ class LocalObjects:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise _explained(error, self.path(key)) from error
+            raise explained(error, self.path(key)) from error
 
     def keys(self, prefix: str) -> list[str]:
+        top = self.path(prefix)
         found = []
-        for folder, _, names in os.walk(self.path(prefix), onerror=_unless_missing):
-            here = Path(folder).relative_to(self.root).as_posix() + "/"
-            here = "" if here == "./" else here
-            found += [here + name for name in names if not _is_temporary(name)]  # not by Path: a log lists often
+        try:
+            for folder, _, names in os.walk(top, onerror=_raise_unless_absent):
+                here = Path(folder).relative_to(self.root).as_posix()
+                start = "" if here == "." else f"{here}/"  # by text: a log lists at every append, and Path is ten times slower
+                found += [start + name for name in names if not _is_temporary(name)]
+        except OSError as error:
+            raise explained(error, top) from error
         return sorted(found)
 
     def create(self, key: str, data: bytes) -> None:
@@ -113,9 +123,9 @@ class LocalObjects:
     def _written(self, key: str, data: bytes) -> Iterator[Path]:
         """A durable temporary file beside `key`; the folder is made durable when the caller has put it in its place."""
         target = self.path(key)
-        temporary = target.with_name(f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(6)}")
+        temporary = temporary_beside(target)
         try:
-            _make_folder(target.parent)
+            make_folder(target.parent)
             try:
                 with temporary.open("xb") as sink:
                     sink.write(data)
@@ -124,24 +134,21 @@ class LocalObjects:
                 yield temporary
             finally:
                 temporary.unlink(missing_ok=True)
-            _sync_folder(target.parent)
+            sync_folder(target.parent)
         except OSError as error:
-            raise _explained(error, target) from error
+            raise explained(error, target) from error
 
     def delete(self, prefix: str) -> None:
         top = self.path(prefix)
         try:
-            if not top.is_dir():
+            if top.is_dir():
+                _remove_folder(top)
+            else:
                 top.unlink(missing_ok=True)
-                return
-            for folder, folders, names in os.walk(top, topdown=False):
-                for name in names:
-                    (Path(folder) / name).unlink(missing_ok=True)
-                for name in folders:
-                    (Path(folder) / name).rmdir()
-            top.rmdir()
+        except NotADirectoryError:  # something above the key is a file: there is no such key
+            return
         except OSError as error:
-            raise _explained(error, top) from error
+            raise explained(error, top) from error
 
     def sync(self, key: str) -> None:
         try:
@@ -150,20 +157,23 @@ class LocalObjects:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-            for folder in self.path(key).relative_to(self.root).parents:  # zarr made them without a sync
-                _sync_folder(self.root / folder)
+            # zarr makes the folders above a chunk and syncs none of them: without this a power loss may take a whole folder.
+            for folder in (self.path(key).parent, *self.path(key).parent.parents):
+                sync_folder(folder)
+                if folder == self.root:
+                    break
         except OSError as error:
-            raise _explained(error, self.path(key)) from error
+            raise explained(error, self.path(key)) from error
 
     @contextmanager
     def locked(self, key: str) -> Iterator[None]:
         # flock(2) belongs to the open file, so it excludes threads as well, and the kernel lets go when the process dies.
         path = self.path(key).with_name(f".lock-{Path(key).name}")
         try:
-            _make_folder(path.parent)
+            make_folder(path.parent)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
-            raise _explained(error, path) from error
+            raise explained(error, path) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
@@ -174,15 +184,21 @@ class LocalObjects:
         return zarr.storage.LocalStore(self.root, read_only=read_only)
 
     def sweep(self) -> list[str]:
-        # A name carries the writer's process id: what a living process on this host is still writing stays.
         swept = []
-        for folder, _, names in os.walk(self.root):
-            for name in names:
-                path = Path(folder) / name
-                if _is_leftover(path):
-                    path.unlink(missing_ok=True)
-                    swept.append(path.relative_to(self.root).as_posix())
-        return sorted(swept)
+        for name in self.leftovers(""):
+            try:
+                self.path(name).unlink(missing_ok=True)
+            except OSError:  # a folder that may only be read: its leftovers are listed by `leftovers`, and harm nobody
+                continue
+            swept.append(name)
+        return swept
+
+    def leftovers(self, prefix: str) -> list[str]:
+        found = []
+        for folder, _, names in os.walk(self.path(prefix)):
+            here = Path(folder)
+            found += [(here / name).relative_to(self.root).as_posix() for name in names if _is_leftover(here / name)]
+        return sorted(found)
 
 
 def open_objects(location: str | Path) -> Objects:
@@ -202,36 +218,84 @@ def _is_temporary(name: str) -> bool:
 
 
 _STALE_SECONDS = 3600.0
+_HOST = hashlib.blake2b(socket.gethostname().encode(), digest_size=4).hexdigest()
+
+
+def temporary_beside(target: Path) -> Path:
+    """Return a new name for a file that becomes `target`; it tells `sweep` which process of which host is writing it."""
+    return target.with_name(f"{TEMPORARY}{os.getpid()}-{_HOST}-{secrets.token_hex(6)}")
+
+
+# Only names of exactly these forms are ours or zarr's: a user may keep images, and half-finished downloads, in the same folder.
+_OWN_NAME = re.compile(re.escape(TEMPORARY) + r"(?P<process>\d+)-(?P<host>[0-9a-f]{8})-[0-9a-f]{12}")
+_ZARR_NAME = re.compile(r".+\.[0-9a-f]{32}\.partial")
 
 
 def _is_leftover(path: Path) -> bool:
-    name = path.name
-    if name.startswith(TEMPORARY):
-        process = name.removeprefix(TEMPORARY).partition("-")[0]
-        return not (process.isdigit() and Path(f"/proc/{process}").exists())
-    if name.endswith(".partial"):  # zarr's own temporary name tells nothing about its writer: only its age does
-        try:
-            return time.time() - path.stat().st_mtime > _STALE_SECONDS
-        except FileNotFoundError:
-            return False
-    return False
+    """Whether nobody will finish this temporary file: its process is dead, or, where that cannot be known, it is old."""
+    own = _OWN_NAME.fullmatch(path.name)
+    if own is not None and own["host"] == _HOST:
+        return not _is_alive(int(own["process"]))
+    if own is None and _ZARR_NAME.fullmatch(path.name) is None:
+        return False
+    try:
+        return time.time() - path.stat().st_mtime > _STALE_SECONDS
+    except FileNotFoundError:
+        return False
 
 
-def _unless_missing(error: OSError) -> None:
-    # os.walk would pass over a folder that it cannot read, and a log that cannot be read must not look like an empty one.
-    if not isinstance(error, FileNotFoundError | NotADirectoryError):
-        raise _explained(error, Path(error.filename)) from error
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it is another user's
+        return True
+    return True
 
 
-def _make_folder(folder: Path) -> None:
-    # A durable file in a folder whose own name is not durable is lost with it: each new name is made durable in its parent.
-    if not folder.exists():
-        _make_folder(folder.parent)
+def _raise_unless_absent(error: OSError) -> None:
+    # os.walk is silent by default, and an unreadable folder would look like an empty one: work that is done would look undone.
+    if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+        raise error
+
+
+def _remove_folder(top: Path) -> None:
+    for attempt in range(10):
+        for folder, folders, names in os.walk(top, topdown=False):
+            for name in names:
+                (Path(folder) / name).unlink(missing_ok=True)
+            for name in folders:
+                _remove_if_empty(Path(folder) / name)
+        _remove_if_empty(top)
+        if top.is_symlink() or not top.exists():  # a link to a bigger disk is the user's: it stays, and stays usable
+            return
+        time.sleep(0.01 * attempt)  # a writer that is just being told to stop put one more file in
+    top.rmdir()
+
+
+def _remove_if_empty(folder: Path) -> None:
+    if folder.is_symlink():
+        return
+    try:
+        folder.rmdir()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        if error.errno != errno.ENOTEMPTY:
+            raise
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, durably."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
-        _sync_folder(folder.parent)
+        sync_folder(folder.parent)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -239,16 +303,28 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _explained(error: OSError, path: Path) -> StoreError:
+def explained(error: OSError, path: Path) -> StoreError:
+    """Return the one-line `StoreError` for what the operating system refused."""
     reasons = {
         errno.ENOSPC: "the disk is full: free some space and run the same command again, what is done stays done",
         errno.EDQUOT: "the disk quota is used up: free some space and run the same command again",
         errno.EACCES: "no permission: make the folder writable for this user, or choose another one",
         errno.EPERM: "not permitted: make the folder writable for this user, or choose another one",
         errno.EROFS: "the file system is read-only: choose another folder",
+        errno.ENOENT: "it was removed meanwhile: run the same command again",
         errno.ENOTDIR: "a file is where a folder should be: choose another place",
+        errno.EEXIST: "a file is where a folder should be: choose another place",
     }
     return StoreError(f"cannot use {path}: {reasons.get(error.errno or 0, error.strerror or str(error))}")
 
 
-__all__ = ["LocalObjects", "Objects", "open_objects"]
+@contextmanager
+def explaining(path: Path) -> Iterator[None]:
+    """Turn what the operating system refuses inside into a `StoreError`; for file operations only, not for callers' code."""
+    try:
+        yield
+    except OSError as error:
+        raise explained(error, path) from error
+
+
+__all__ = ["LocalObjects", "Objects", "explained", "explaining", "make_folder", "open_objects", "sync_folder", "temporary_beside"]

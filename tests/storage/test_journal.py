@@ -1,5 +1,6 @@
 """The journal: what it acknowledged is in the log exactly once, whoever is killed and whenever."""
 
+import contextlib
 import random
 import sqlite3
 import threading
@@ -17,6 +18,7 @@ from storage.journal import JOURNAL, Journal
 from storage.objects import LocalObjects
 from storage.querylog import QueryLog
 from storage.schema import ANSWERS
+from tests.storage.faults import small_disk
 from tests.storage.rows import Crash, CrashingObjects, answers, ids, numbered
 from tests.storage.workers import PREFIX, context, kill, record_and_seal, record_shared, started, wait_for
 
@@ -146,6 +148,7 @@ def test_a_process_killed_while_it_records_and_seals_loses_and_doubles_nothing(t
     assert len(set(sealed)) == len(sealed)
     assert [name for name in sealed if name in set(promised)] == promised, "and in the order in which they were acknowledged"
     assert len(sealed) - len(promised) <= 30 * 3, "at most the batch in flight of each run was not acknowledged"
+    log.objects.sweep()
     assert list(log.problems()) == []
     journal.close()
 
@@ -225,11 +228,33 @@ def test_a_full_disk_acknowledges_nothing_and_breaks_nothing(path: Path) -> None
 
 def test_a_journal_that_cannot_be_made_says_why(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="choose a folder"):
+    with pytest.raises(StoreError, match="a file is where a folder should be"):
         Journal(tmp_path / "file" / JOURNAL)
     (tmp_path / JOURNAL).mkdir()
     with pytest.raises(StoreError, match=r"cannot use .*journal\.sqlite"):
         Journal(tmp_path / JOURNAL)
+
+
+def test_a_disk_without_room_acknowledges_nothing_and_what_was_acknowledged_is_sealed_later(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "1m") as root:
+        journal = Journal(root / PREFIX / JOURNAL)
+        journal.record(numbered(0, 50))
+        filler = root / "filler"
+        with contextlib.suppress(OSError), filler.open("wb", buffering=0) as sink:
+            while True:
+                sink.write(bytes(4096))
+        log = QueryLog(LocalObjects(root), PREFIX)
+        with pytest.raises(StoreError, match="the disk is full"):
+            journal.record(numbered(50, 5000))
+        with pytest.raises(StoreError, match="the disk is full"):
+            journal.seal(log)
+        assert journal.pending().equals(numbered(0, 50))
+        filler.unlink()
+        assert journal.record(numbered(50, 60)) == 10
+        assert journal.seal(log) == 60
+        assert QueryLog(LocalObjects(root), PREFIX).answers().equals(numbered(0, 60))
+        assert list(log.problems()) == []
+        journal.close()
 
 
 def test_use_after_close_is_a_mistake_of_the_program_and_shows_as_one(path: Path) -> None:

@@ -221,6 +221,9 @@ def test_a_damaged_lease_is_named_with_its_repair(tmp_path: Path, content: bytes
     for use in (lease.check, lease.renew, lambda: Lease.acquire(objects, LEASE)):
         with pytest.raises(CorruptionError, match=r"lease.json is damaged .*: make sure that no process .* delete it"):
             use()
+    (problem,) = QueryLog(objects, PREFIX).problems()
+    assert problem.path == str(tmp_path / LEASE)
+    assert problem.problem.startswith("is damaged")
     (tmp_path / LEASE).unlink()
     repaired = Lease.acquire(objects, LEASE)
     with pytest.raises(LeaseError, match="lost the lease"):

@@ -1,0 +1,134 @@
+"""`ClusterCounter`: the counting samplers in memory, by scikit-learn's conventions, without workspace, Dask or Prefect."""
+
+from collections.abc import Callable
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from cccount_dist.counting.methods import make_counter, resolve_method
+from cccount_dist.sampling.constraints import Constraints
+from cccount_dist.sampling.drive import drive
+from cccount_dist.sampling.oracles import FunctionOracle
+from cccount_dist.similarity.metrics import Metric, prepare
+from cccount_dist.similarity.rows import degree
+from storage.errors import InputError
+
+
+class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
+    """Estimate how many clusters there are from answers to "are these two items the same?".
+
+    Memory O(n d). Time O(n² d) for the degrees (method `nis`), then O(n d) for each of the √(budget/7) anchors.
+
+    Parameters
+    ----------
+    method : `auto` (nested importance sampling), `nis` or `nested-mc`
+    budget : the largest number of questions that the oracle is asked
+    level : of the interval
+    metric : `cosine` or `correlation`, the similarity that guides the questions
+    random_state : the same number gives the same questions; None and a `RandomState` work as in scikit-learn
+
+    Attributes
+    ----------
+    n_clusters_ : the estimate; None if the budget was too small for any
+    interval_ : (low, high); certain bounds (1, n) with fewer than two anchors; equal ends when the answers settle every pair
+    n_questions_ : answers that the oracle gave
+    n_inferred_ : answers that followed from others, for free
+    n_features_in_ : columns of X
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(n_class=3, return_X_y=True)
+    >>> counter = ClusterCounter(budget=200).fit(X, oracle=lambda u, v: y[u] == y[v])
+    >>> counter.n_clusters_, counter.interval_, counter.n_questions_
+    >>> counter = ClusterCounter(budget=1500).fit(X[:120], oracle=lambda u, v: y[u] == y[v])
+    >>> counter.n_clusters_, counter.n_questions_  # every pair follows from so many answers
+    (3.0, 222)
+    """
+
+    def __init__(
+        self,
+        method: str = "auto",
+        *,
+        budget: int = 2000,
+        level: float = 0.95,
+        metric: Metric = "cosine",
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.method = method
+        self.budget = budget
+        self.level = level
+        self.metric = metric
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: object = None, *, oracle: Callable[[int, int], object]) -> Self:  # noqa: ARG002
+        """Count.
+
+        Parameters
+        ----------
+        X : (n, d) array of numbers, one row for each item
+        y : ignored, as in every unsupervised estimator
+        oracle : `oracle(u, v)` returns True (same), False (different) or None (unsure); called once for each question asked
+
+        Raises
+        ------
+        InputError
+            If X, a parameter or an answer cannot be used; the message names it.
+        """
+        method = resolve_method(self.method)
+        budget = _checked_budget(self.budget)
+        features = _checked_features(X)
+        vectors = prepare(features, self.metric)
+        items = len(vectors)
+        sampler = make_counter(
+            method,
+            vectors=vectors,
+            degree=degree(vectors) if method == "nis" else np.zeros(items),
+            seed=_seed(self.random_state),
+            level=self.level,
+        )
+        constraints = Constraints()
+        tally = drive(sampler, FunctionOracle(oracle), budget=budget, items=items, constraints=constraints)
+        result = sampler.result()
+        self.n_clusters_: float | None = result.estimate
+        self.interval_: tuple[float, float] = (result.low, result.high)
+        if constraints.complete(items):
+            self.n_clusters_ = float(constraints.clusters(items))
+            self.interval_ = (self.n_clusters_, self.n_clusters_)
+        self.n_questions_: int = tally.questions
+        self.n_inferred_: int = tally.inferred
+        self.n_features_in_: int = features.shape[1]
+        return self
+
+
+def _checked_features(X: ArrayLike) -> NDArray[np.float32]:
+    try:
+        features = np.asarray(X, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"X must be an array of numbers: {error}") from error
+    if features.ndim != 2:
+        raise InputError(f"X must have two dimensions, items and features, not the shape {features.shape}")
+    if len(features) < 2 or features.shape[1] < 1:
+        raise InputError(f"X must have at least 2 items and 1 feature, not the shape {features.shape}")
+    finite = np.isfinite(features).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise InputError(
+            f"row {row} of X has a value that is not finite ({len(features) - int(finite.sum())} such rows): remove them"
+        )
+    return features
+
+
+def _checked_budget(budget: object) -> int:
+    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 0:
+        raise InputError(f"budget must be a whole number of questions, 0 or more, not {budget!r}")
+    return int(budget)
+
+
+def _seed(random_state: int | np.random.RandomState | None) -> int:
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))

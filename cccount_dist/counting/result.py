@@ -1,0 +1,24 @@
+"""What every estimator of the number of clusters returns."""
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CountResult:
+    """The number of clusters, with an interval. Never NaN.
+
+    `estimate` is None as long as nothing is known; the interval is then the certain one: from 1 cluster to one for each item.
+    """
+
+    estimate: float | None
+    low: float
+    high: float
+    level: float  # of the interval, for example 0.95
+    anchors: int  # independent repetitions that the estimate rests on
+    answers: int  # same or different; unsure answers are not among them
+
+    @property
+    def relative_width(self) -> float:
+        """The interval's width in parts of the estimate; infinite as long as there is no estimate."""
+        return (self.high - self.low) / self.estimate if self.estimate else math.inf
