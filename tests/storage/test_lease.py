@@ -95,7 +95,8 @@ def test_a_killed_process_that_nobody_has_waited_for_is_dead(tmp_path: Path) -> 
     if child == 0:
         os._exit(0)
     os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
-    _held_by(tmp_path, pid=child)
+    started_at = int(Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[19])
+    _held_by(tmp_path, pid=child, started=started_at)
     assert Lease.acquire(LocalObjects(tmp_path), LEASE).fence == 2
     os.waitpid(child, 0)
 
