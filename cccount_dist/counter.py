@@ -107,7 +107,8 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
 
 def _checked_features(X: ArrayLike) -> NDArray[np.float32]:
     try:
-        features = np.asarray(X, dtype=np.float32)
+        with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite, and is refused below
+            features = np.asarray(X, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise InputError(f"X must be an array of numbers: {error}") from error
     if features.ndim != 2:
