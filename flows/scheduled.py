@@ -36,7 +36,7 @@ verify_stage = task(stages.verify, name="verify")
 def embed(
     workspace: str,
     *,
-    encoder: str = "auto",
+    encoder: str | None = None,
     components: int | None = None,
     strict: bool = False,
     compute: str = "local",
@@ -115,7 +115,7 @@ def verify(workspace: str) -> Report:
 @flow(name="cccount-pipeline")
 def pipeline(
     workspace: str,
-    encoder: str = "auto",
+    encoder: str | None = None,
     k: int = 50,
     metric: str = "cosine",
     campaign: str = "count",

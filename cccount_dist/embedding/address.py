@@ -79,7 +79,9 @@ class Address:
             source.seek(self.offset)
             data = source.read(self.size)
         if len(data) != self.size:
-            raise InputError(f"{self.path} ends before byte {self.offset + (self.size or 0)}: it has changed since `cccount init`")
+            raise InputError(
+                f"{self.path} ends before byte {self.offset + (self.size or 0)}: it has changed since `cccount init`"
+            )
         return data
 
 
