@@ -1,7 +1,8 @@
 """File access behind one small interface, so that a workspace can lie in a folder today and in an object store tomorrow.
 
-A key is a relative path with `/`. Small things (tables, markers, log parts, leases) go through this interface whole; large
-arrays go through `zarr_store`. What `create` and `replace` return from is durable: it survives `kill -9` and power loss.
+A key is a relative path with `/`. Everything is written through this interface, object by object (a shard is one); arrays are
+read through `zarr_store`, which fetches parts of a shard. What `create` and `replace` return from is durable: it survives
+`kill -9` and power loss.
 """
 
 import errno
