@@ -35,7 +35,8 @@ def with_label_file(table: pa.Table, path: Path) -> pa.Table:
         raise InputError(f"--labels {path} needs a column `label`, and may have `id`: it has {', '.join(columns) or 'nothing'}")
     labels = [text(row[name]) for row in rows]
     if "id" in columns and name != "id":
-        return with_labels(table, _by_id(table, dict(zip((text(row["id"]) or "" for row in rows), labels, strict=True)), path), str(path))
+        names = [text(row["id"]) or "" for row in rows]
+        return with_labels(table, _by_id(table, dict(zip(names, labels, strict=True)), path), str(path))
     if len(columns) == 1 and name != "label" and len(labels) == len(table) - 1:
         labels.insert(0, text(name))  # a csv without a header: its first label was taken for one
     return with_labels(table, labels, str(path))
@@ -52,7 +53,9 @@ def with_folder_labels(table: pa.Table) -> pa.Table:
 def with_labels(table: pa.Table, labels: list[str | None], where: str) -> pa.Table:
     """Return the collection with these labels, one for each item."""
     if len(labels) != len(table):
-        raise InputError(f"{where} has {len(labels)} labels for {len(table)} items: give one for each, in the same order, or with ids")
+        raise InputError(
+            f"{where} has {len(labels)} labels for {len(table)} items: give one for each, in the same order, or with ids"
+        )
     place = table.column_names.index("label")
     return table.set_column(place, table.schema.field("label"), pa.array(labels, pa.string()))
 
