@@ -1,7 +1,7 @@
-"""What samplers compute on: prepared vectors at memory-map speed, the degree, and which items take part.
+"""What samplers compute on: prepared vectors at memory-map speed, and the degree of every item.
 
-Items without a vector (images that could not be read) take no part: samplers work on positions 0 … n-1 of the others, and the
-campaign translates. Memory: the degree and two arrays of item numbers; the vectors stay on disk.
+An item without a vector (an image that could not be read) has the degree NaN; samplers leave it out. Memory: the degree; the
+vectors stay on disk.
 """
 
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.similarity.metrics import Metric, prepare
-from storage.errors import WorkspaceError
+from cccount_dist.similarity.metrics import Metric, check_metric, prepare
+from storage.errors import InputError, WorkspaceError
 from storage.rowcache import row_cache
 from storage.schema import DEGREE, EMBEDDINGS
 from storage.workspace import Workspace
@@ -20,42 +20,28 @@ from storage.workspace import Workspace
 class Inputs:
     """Everything that a sampler may read."""
 
-    items: NDArray[np.int64]  # (n,) item number of each position, increasing
     vectors: NDArray[np.float32]  # (n, d) prepared for dot products, memory-mapped
-    degree: NDArray[np.float64]  # (n,) sum of clipped similarities to all others
+    degree: NDArray[np.float64]  # (n,) sum of clipped similarities to all others; NaN without a vector
     metric: Metric
     fingerprints: dict[str, str]
 
-    def positions(self, items: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Positions of item numbers that take part."""
-        return np.searchsorted(self.items, items)
+    @property
+    def countable(self) -> int:
+        """How many items have a vector."""
+        return int(np.count_nonzero(~np.isnan(self.degree)))
 
 
 def load_inputs(workspace: Workspace) -> Inputs:
     """Open the products of `cccount embed` and `cccount neighbors`, and check that they belong together."""
     embeddings = workspace.array(EMBEDDINGS)
-    stored = workspace.array(DEGREE)
-    embeddings.require_complete()
-    stored.require_complete()
+    degree = workspace.array(DEGREE)
     fingerprint = embeddings.fingerprint()
-    if stored.attributes["embeddings"] != fingerprint:
+    if degree.attributes["embeddings"] != fingerprint:
         raise WorkspaceError(
             f"the neighbours in {workspace.location} were computed from other embeddings: run `cccount neighbors` again"
         )
-    metric: Metric = stored.attributes["metric"]
-    degree = stored.read()
-    items = np.flatnonzero(~np.isnan(degree))
-    vectors = row_cache(
-        embeddings,
-        workspace.cache_folder(),
-        f"prepared-{metric}",
-        lambda rows: prepare(rows, metric),
-        keep=None if len(items) == len(degree) else items,
-    )
-    return Inputs(
-        items=items,
-        vectors=vectors,
-        degree=degree[items],
-        metric=metric,
-        fingerprints={"embeddings": fingerprint, "degree": stored.fingerprint()},
-    )
+    metric = check_metric(str(degree.attributes["metric"]))
+    if metric == "euclidean":
+        raise InputError("counting works on cosine or correlation: run `cccount neighbors --metric cosine` first")
+    vectors = row_cache(embeddings, workspace.cache_folder(), f"prepared-{metric}", lambda rows: prepare(rows, metric))
+    return Inputs(vectors, degree.read(), metric, {"embeddings": fingerprint, "degree": degree.fingerprint()})

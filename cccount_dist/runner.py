@@ -5,7 +5,7 @@ decides it is in the log and the sampler is replayed from there. Only the holder
 Opening costs one replay, linear in the answers; a step costs its batch.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 from cccount_dist.counting.methods import make_counter
 from cccount_dist.counting.result import CountResult
 from cccount_dist.inputs import Inputs, load_inputs
-from cccount_dist.sampling.drive import answer_batch, free_answer_limit
+from cccount_dist.sampling.drive import answer_batch, most_answers
 from cccount_dist.sampling.ledger import INFERRED, OUTSIDE, Ledger, LoggedAnswer
 from cccount_dist.sampling.logged import answers_of, answers_table, questions_of, questions_table, rounds_of
 from cccount_dist.sampling.oracles import LabelOracle, Oracle
@@ -53,6 +53,7 @@ class CampaignRunner:
         self.settings = folder.settings()
         self.inputs = load_inputs(folder.workspace)
         _check_fingerprints(self.settings, self.inputs, folder)
+        self._countable = self.inputs.countable
         self.sampler: Sampler[CountResult] = make_sampler(self.settings, self.inputs)
         self.ledger = Ledger()
         self.questions: list[Question] = []
@@ -65,7 +66,7 @@ class CampaignRunner:
         goal = self.folder.goal()
         if self.folder.journal_path.exists():
             with self.folder.journal() as journal:
-                journal.seal(self.folder.log)
+                journal.seal(self.folder.log, guard=self.lease.check)
         self._adopt()
         self._read_answers()
         self._infer()
@@ -95,13 +96,13 @@ class CampaignRunner:
             seen.append(len(events))
         replay(
             self.sampler,
-            [Round(r.number, seen[r.after], [self._inward(q) for q in r.questions]) for r in rounds],
-            [self._inward_answer(event) for event in events],
+            [Round(r.number, seen[r.after], r.questions) for r in rounds],
+            events,
         )
 
     def _read_answers(self) -> None:
         rows = answers_of(self.folder.log.answers(since=self.ledger.position))
-        self.sampler.tell([self._inward_answer(event) for event in self.ledger.take(rows)])
+        self.sampler.tell(self.ledger.take(rows))
 
     def _append(self, answers: list[LoggedAnswer]) -> None:
         if answers:
@@ -139,7 +140,7 @@ class CampaignRunner:
         return self.ledger.pending(self.questions)
 
     def _ask(self, limit: int) -> list[Question]:
-        asked = [self._outward(question) for question in self.sampler.ask(limit)]
+        asked = list(self.sampler.ask(limit))
         if asked:
             table = questions_table(asked, number=self._rounds, after=self.ledger.position)
             self.folder.log.append_questions(table, guard=self.lease.check)
@@ -150,9 +151,10 @@ class CampaignRunner:
     def _ask_oracle(self, goal: Goal, oracle: Oracle, batch: int) -> None:
         # A process that was killed between the two writes left questions without answers: they come first.
         left = goal.budget - self.ledger.questions
-        open_questions = self.pending()[:left] or self._ask(min(batch, left))
+        free = most_answers(goal.budget) - self.ledger.questions - self.ledger.inferred
+        open_questions = self.pending()[:left] or self._ask(min(batch, left, free))
         replies = answer_batch(
-            open_questions, self.ledger.constraints, oracle, lambda question: self._logged(question, None, goal.oracle).id
+            open_questions, self.ledger.constraints, oracle, answer_id=lambda question: self._answer_id(question, goal.oracle)
         )
         self._append([self._logged(r.question, r.value, INFERRED if r.inferred else goal.oracle) for r in replies])
 
@@ -177,11 +179,23 @@ class CampaignRunner:
     # -- where it stands ------------------------------------------------------------------------------------------------
 
     def _finished_by_itself(self, goal: Goal) -> bool:
-        free = self.ledger.inferred + self.ledger.questions >= free_answer_limit(goal.budget)
-        return self.sampler.done or free or self.ledger.constraints.complete(len(self.inputs.items))
+        looping = self.ledger.inferred + self.ledger.questions >= most_answers(goal.budget)
+        return self.sampler.done or looping or self._complete
+
+    @property
+    def _complete(self) -> bool:
+        return self.ledger.constraints.complete(self._countable)
+
+    def result(self) -> CountResult:
+        """The sampler's estimate, or the exact number once the answers settle every pair."""
+        result = self.sampler.result()
+        if not self._complete:
+            return result
+        exact = float(self.ledger.constraints.clusters(self._countable))
+        return replace(result, estimate=exact, low=exact, high=exact)
 
     def _state(self, goal: Goal) -> State:
-        if goal.target_width is not None and self.sampler.result().relative_width <= goal.target_width:
+        if goal.target_width is not None and self.result().relative_width <= goal.target_width:
             return "done"
         if self._finished_by_itself(goal):
             return "done"
@@ -191,7 +205,7 @@ class CampaignRunner:
         return "waiting" if waits else "running"
 
     def _refresh(self, state: State) -> Progress:
-        result = self.sampler.result()
+        result = self.result()
         table = self.folder.estimates()
         if not table.num_rows or table.column("answers")[-1].as_py() != self.ledger.position:
             row = {
@@ -215,24 +229,12 @@ class CampaignRunner:
             pending=len(self.pending()),
         )
 
-    # -- positions inside, item numbers outside ---------------------------------------------------------------------------
-
-    def _outward(self, q: Question) -> Question:
-        items = self.inputs.items
-        return Question(q.id, int(items[q.u]), int(items[q.v]), q.kind, q.purpose, q.page)
-
-    def _inward(self, q: Question) -> Question:
-        return Question(q.id, self._position(q.u), self._position(q.v), q.kind, q.purpose, q.page)
-
-    def _inward_answer(self, a: Answer) -> Answer:
-        return Answer(a.question_id, self._position(a.u), self._position(a.v), a.value)
-
-    def _position(self, item: int) -> int:
-        return int(self.inputs.items.searchsorted(item))
-
     def _logged(self, q: Question, value: float | None, source: str) -> LoggedAnswer:
+        return LoggedAnswer(self._answer_id(q, source), q.id, q.u, q.v, value, source, source)
+
+    def _answer_id(self, question: Question, source: str) -> str:
         # The position makes the id unique even where an inferred answer was withdrawn and comes again.
-        return LoggedAnswer(f"{source}-{q.id}-{self.ledger.position}", q.id, q.u, q.v, value, source, source)
+        return f"{source}-{question.id}-{self.ledger.position}"
 
 
 def make_sampler(settings: Settings, inputs: Inputs) -> Sampler[CountResult]:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flows import texts
 from storage.errors import CccountError
 
 app = typer.Typer(
@@ -22,9 +23,10 @@ app = typer.Typer(
     rich_markup_mode="rich",
     help="""Count and group a huge image collection from a few human answers.
 
-    The way: [bold]init[/bold] (what is in the collection) → [bold]embed[/bold] (a vector for each image) → [bold]neighbors[/bold]
-    (who is similar) → [bold]count[/bold] (how many different ones are there, ± how much). Every command can be interrupted and run again:
-    what is done stays done.
+    The way: [bold]init[/bold] (what is in the collection), [bold]embed[/bold] (a vector for each image),
+    [bold]neighbors[/bold] (who is similar), [bold]count[/bold] (how many different ones, ± how much).
+
+    Every command can be interrupted and run again: what is done stays done.
 
     Try it: cccount demo""",
 )
@@ -75,10 +77,7 @@ def init(
     from flows.initialise import initialise
 
     report = initialise(workspace, images=images, manifest=manifest, embeddings=embeddings, labels=labels)
-    _show(report, json_, lambda r: f"{r['workspace']}: {r['items']:,} items"
-          + (f", vectors of {r['dimensions']} dimensions" if r["dimensions"] else "")
-          + (", with labels" if r["labelled"] else "") + ".\n"
-          + f"Next: cccount {'neighbors' if r['dimensions'] else 'embed'} {r['workspace']}")  # fmt: skip
+    _show(report, json_, texts.initialised)
 
 
 @app.command()
@@ -112,15 +111,7 @@ def embed(
         workers=workers,
         memory_limit=memory_limit,
     )
-    _show(report, json_, _embed_text)
-
-
-def _embed_text(r: dict[str, Any]) -> str:
-    failed = r["failed"]
-    text = f"{r['items']:,} items embedded with {r['encoder']} ({r['dimensions']} dimensions) in {r['seconds']:.1f} s."
-    if failed:
-        text += f"\n{len(failed)} could not be read and are left out; the first: {failed[0]['id']}: {failed[0]['reason']}"
-    return text
+    _show(report, json_, texts.embedded)
 
 
 @app.command()
@@ -152,8 +143,7 @@ def neighbors(
         workers=workers,
         memory_limit=memory_limit,
     )
-    _show(report, json_, lambda r: f"{r['items']:,} items, {r['k']} neighbours each by {r['metric']} similarity ({r['engine']}), "
-          f"{r['tiles']:,} tiles ({r['tiles_resumed']:,} from before) in {r['seconds']:.1f} s.\nNext: cccount count {workspace}")  # fmt: skip
+    _show(report, json_, texts.neighbours)
 
 
 @app.command()
@@ -197,24 +187,7 @@ def count(
         oracle=oracle,
         error_rate=error_rate,
     )
-    _show(report, json_, _count_text)
-
-
-def _count_text(r: dict[str, Any]) -> str:
-    if r["estimate"] is None:
-        text = f"No estimate yet: between {r['low']:,.0f} and {r['high']:,.0f} clusters, for certain."
-    else:
-        text = f"About {r['estimate']:,.1f} clusters ({r['level']:.0%} interval {r['low']:,.1f} to {r['high']:,.1f})"
-        text += f", from {r['questions']:,} answers and {r['inferred']:,} free ones ({r['method']})."
-    if r["state"] == "waiting":
-        text += f"\n{r['pending']:,} questions wait for people: cccount answers export … --campaign {r['campaign']} --file questions.csv"
-    if r["state"] == "stopped" and r["forecast_questions"]:
-        text += (
-            f"\nThe budget is used up before the width was reached: about {r['forecast_questions']:,} questions in all would do."
-        )
-    if r["contradictions"]:
-        text += f"\n{r['contradictions']:,} answers contradict others."
-    return text
+    _show(report, json_, texts.counted)
 
 
 @app.command()
@@ -225,7 +198,7 @@ def advance(workspace: Workspace, campaign: CampaignName = "count", json_: Json 
 
     Example: cccount advance census --campaign count
     """
-    _show(_run("advance", workspace=workspace, campaign=campaign), json_, _count_text)
+    _show(_run("advance", workspace=workspace, campaign=campaign), json_, texts.counted)
 
 
 @app.command()
@@ -240,22 +213,7 @@ def status(
     """
     from flows.campaign import status as status_of
 
-    _show(status_of(workspace, campaign), json_, _status_text)
-
-
-def _status_text(r: dict[str, Any]) -> str:
-    if not r["campaigns"]:
-        return "No campaign yet. Start one with: cccount count WORKSPACE"
-    lines = [f"{'campaign':<20} {'method':<10} {'state':<8} {'answers':>8} {'pending':>8} {'contradictions':>14}  result"]
-    for c in r["campaigns"]:
-        result = c["result"]
-        shown = "" if result is None else f"[{result['low']:,.1f}, {result['high']:,.1f}]"
-        if result is not None and result["estimate"] is not None:
-            shown = f"{result['estimate']:,.1f} {shown}"
-        lines.append(
-            f"{c['campaign']:<20} {c['method']:<10} {c['state']:<8} {c['questions']:>8,} {c['pending']:>8,} {c['contradictions']:>14,}  {shown}"
-        )
-    return "\n".join(lines)
+    _show(status_of(workspace, campaign), json_, texts.standing)
 
 
 @answers_app.command("export")
@@ -271,9 +229,7 @@ def answers_export(
     """
     from flows.answers import export_answers
 
-    _show(export_answers(workspace, campaign, file), json_,
-          lambda r: f"{r['file']}: {r['answered']:,} answers, {r['pending']:,} open questions. "
-          "Fill in `value` (same, different, unsure) and import the file.")  # fmt: skip
+    _show(export_answers(workspace, campaign, file), json_, texts.exported)
 
 
 @answers_app.command("import")
@@ -289,8 +245,7 @@ def answers_import(
     """
     from flows.answers import import_answers
 
-    _show(import_answers(workspace, campaign, file), json_,
-          lambda r: f"{r['answers']:,} answers read, {r['recorded']:,} of them new.\nNext: cccount advance {workspace} --campaign {campaign}")  # fmt: skip
+    _show(import_answers(workspace, campaign, file), json_, texts.imported)
 
 
 @app.command()
@@ -305,7 +260,7 @@ def report(
     """
     from flows.report import write_reports
 
-    _show(write_reports(workspace, campaign), json_, lambda r: "\n".join(r["files"]) or "No campaign yet: nothing to report.")
+    _show(write_reports(workspace, campaign), json_, texts.reported)
 
 
 @app.command()
@@ -315,8 +270,7 @@ def verify(workspace: Workspace, json_: Json = False) -> None:
     Example: cccount verify census
     """
     found = _run("verify", workspace=workspace)
-    _show(found, json_, lambda r: "Everything is sound." if r["ok"] else "\n".join(
-        f"{p['path']}: {p['problem']}\n    repair: {p['repair']}" for p in r["problems"]))  # fmt: skip
+    _show(found, json_, texts.verified)
     if not found["ok"]:
         raise typer.Exit(1)
 
@@ -344,8 +298,7 @@ def doctor(compute: Compute = "local", json_: Json = False) -> None:
     from flows.doctor import doctor as examine
 
     found = examine(compute=compute)
-    _show(found, json_, lambda r: "\n".join(
-        f"{'ok     ' if c['ok'] else 'FAILED ' if c['needed'] else 'no     '} {c['check']}: {c['detail']}" for c in r["checks"]))  # fmt: skip
+    _show(found, json_, texts.examined)
     if not found["ok"]:
         raise typer.Exit(1)
 

@@ -35,7 +35,8 @@ verify_stage = task(stages.verify, name="verify")
 @flow(name="cccount-embed")
 def embed(
     workspace: str,
-    encoder: str = "auto",
+    *,
+    encoder: str | None = None,
     components: int | None = None,
     strict: bool = False,
     compute: str = "local",
@@ -43,12 +44,21 @@ def embed(
     memory_limit: str | None = None,
 ) -> Report:
     """Give every image of the collection a vector."""
-    return embed_stage(workspace, encoder, components, strict, compute, workers, memory_limit)
+    return embed_stage(
+        workspace=workspace,
+        encoder=encoder,
+        components=components,
+        strict=strict,
+        compute=compute,
+        workers=workers,
+        memory_limit=memory_limit,
+    )
 
 
 @flow(name="cccount-neighbors")
 def neighbors(
     workspace: str,
+    *,
     k: int = 50,
     metric: str = "cosine",
     engine: str = "exact",
@@ -58,7 +68,16 @@ def neighbors(
     memory_limit: str | None = None,
 ) -> Report:
     """Find the k nearest neighbours and the degree of every item."""
-    return neighbors_stage(workspace, k, metric, engine, store_similarity, compute, workers, memory_limit)
+    return neighbors_stage(
+        workspace=workspace,
+        k=k,
+        metric=metric,
+        engine=engine,
+        store_similarity=store_similarity,
+        compute=compute,
+        workers=workers,
+        memory_limit=memory_limit,
+    )
 
 
 @flow(name="cccount-count")
@@ -96,7 +115,7 @@ def verify(workspace: str) -> Report:
 @flow(name="cccount-pipeline")
 def pipeline(
     workspace: str,
-    encoder: str = "auto",
+    encoder: str | None = None,
     k: int = 50,
     metric: str = "cosine",
     campaign: str = "count",
@@ -108,8 +127,9 @@ def pipeline(
 ) -> Report:
     """The whole way from images to a count. Run it again at any time: only what is missing is computed."""
     CountOptions(budget=budget, oracle=oracle)  # wrong options are refused before hours of embedding, not after
+    cluster = {"compute": compute, "workers": workers, "memory_limit": memory_limit}
     return {
-        "embed": embed_stage(workspace, encoder, None, False, compute, workers, memory_limit),  # noqa: FBT003
-        "neighbors": neighbors_stage(workspace, k, metric, "exact", False, compute, workers, memory_limit),  # noqa: FBT003
+        "embed": embed_stage(workspace, encoder=encoder, **cluster),
+        "neighbors": neighbors_stage(workspace, k=k, metric=metric, **cluster),
         "count": count_stage(workspace, campaign, budget=budget, oracle=oracle),
     }

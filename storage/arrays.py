@@ -81,12 +81,9 @@ class ShardedArray:
         To open what is there is how a stage resumes. Killed at any moment it can be called again; called by several processes
         at once with the same arguments, all get the same array.
         """
-        try:
-            plain = json.loads(json.dumps(dict(attributes), allow_nan=False))
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{spec.name}: an attribute is not plain JSON ({error}): {dict(attributes)}") from error
+        wanted = layout.plain(attributes, f"attributes of {spec.name}")
         rows = shard_rows if shard_rows is not None else default_shard_rows(shape[0])
-        new = Layout(tuple(shape), rows, np.dtype(spec.dtype).name, plain, secrets.token_hex(8))
+        new = Layout(tuple(shape), rows, np.dtype(spec.dtype).name, wanted, secrets.token_hex(8))
         new.check(spec)
         with objects.locked(f"{layout.marker_folder(spec)}/create"):
             metadata = layout.stored_metadata(objects, spec)
@@ -129,11 +126,13 @@ class ShardedArray:
         """
         start, stop = self.shard_range(shard)
         self.spec.check(rows, (stop - start, *self.shape[1:]))
+        kept = layout.plain(notes or {}, f"notes on a shard of {self.spec.name}")
+        digest = layout.digest(rows)
         key = layout.marker_key(self.spec, shard)
         with self.objects.locked(key):
             self._check_current()
             there = self._read_marker(shard)
-            if there is not None and there.digest != layout.digest(rows):
+            if there is not None and there.digest != digest:
                 raise ConflictError(
                     f"{self._where(key)}: another writer finished this shard with other values, and theirs are kept; "
                     f"to have it computed again delete that file and run {self.spec.made_by}"
@@ -144,7 +143,7 @@ class ShardedArray:
             self.objects.replace(layout.shard_key(self.spec, shard), data)
             if there is None:
                 self.objects.delete(key)  # it may be one of an array that stood here before
-                marker = _Marker(self._layout.generation, len(data), layout.digest(rows), dict(notes or {}))
+                marker = _Marker(self._layout.generation, len(data), digest, kept)
                 self.objects.create(key, json.dumps(asdict(marker), indent=1).encode())
 
     def done(self) -> list[int]:
@@ -180,6 +179,7 @@ class ShardedArray:
             problem = self._fill(out[lo - start : hi - start], shard, marker, lo, hi)
             if problem is not None:
                 raise CorruptionError(str(problem))
+        self._check_current()  # what was removed between the look at its size and the reading of it came as fill values
         return out
 
     def fingerprint(self) -> str:
@@ -222,6 +222,8 @@ class ShardedArray:
         else:
             try:
                 out[...] = self._zarr[start:stop]
+            except PermissionError:
+                return Problem(self._where(key), "this user may not read the file", "make it readable for this user")
             except (ValueError, LookupError, OSError) as error:  # crc32c, the index of the shard, the disk
                 reason = f"the file cannot be decoded ({str(error).partition('.')[0]})"
             if reason is None and (start, stop) == self.shard_range(shard) and layout.digest(out) != marker.digest:

@@ -1,6 +1,8 @@
 """The folder of one campaign: settings, goal, query log, journal, lease, results."""
 
 import re
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -50,9 +52,9 @@ class CampaignFolder:
     def set_goal(self, goal: Goal) -> None:
         self.workspace.objects.replace(f"{self.prefix}/goal.toml", goal.to_toml())
 
-    def lease(self) -> Lease:
+    def lease(self, *, seconds: float = 60.0) -> Lease:
         """Take the right to advance this campaign; `LeaseError` if another process has it."""
-        return Lease.acquire(self.workspace.objects, f"{self.prefix}/lease.json")
+        return Lease.acquire(self.workspace.objects, f"{self.prefix}/lease.json", seconds=seconds)
 
     @property
     def journal_path(self) -> Path:
@@ -62,8 +64,10 @@ class CampaignFolder:
             return objects.path(f"{self.prefix}/journal.sqlite")
         return self.workspace.cache_folder() / self.prefix / "journal.sqlite"
 
-    def journal(self) -> Journal:
-        return Journal(self.journal_path)
+    @contextmanager
+    def journal(self) -> Iterator[Journal]:
+        with closing(Journal(self.journal_path)) as journal:
+            yield journal
 
     def estimates(self) -> pa.Table:
         """One row for each refresh of a count, oldest first."""

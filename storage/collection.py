@@ -50,7 +50,7 @@ class Collection:
     def labels(self) -> NDArray[np.int64] | None:
         """Return the number of each item's label in sorted order, -1 for an item without; None if no item has one."""
         column = self.table.column("label").combine_chunks()
-        names = sorted(set(column.to_pylist()) - {None})
+        names = sorted(pc.unique(column.drop_null()).to_pylist())
         if not names:
             return None
         codes = pc.fill_null(pc.index_in(column, pa.array(names, pa.string())), -1)
@@ -105,7 +105,7 @@ def write_collection(objects: Objects, table: pa.Table) -> None:
     """Check the table and store it in place of the one that is there."""
     checked = Collection(table).table
     sink = io.BytesIO()
-    pq.write_table(checked.cast(COLLECTION.schema), sink)
+    pq.write_table(checked.cast(COLLECTION.schema), sink, write_page_checksum=True)
     objects.replace(KEY, sink.getvalue())
 
 
@@ -119,7 +119,7 @@ def read_collection(objects: Objects) -> Collection:
             f"{where} is missing: restore it from a copy, or make the workspace again with `cccount init`"
         ) from error
     try:
-        table = pq.read_table(pa.BufferReader(data))
+        table = pq.read_table(pa.BufferReader(data), page_checksum_verification=True)
     except (pa.ArrowException, OSError) as error:
         raise CorruptionError(f"{where}: damaged ({_line(error)}); {_REPAIR}") from error
     return Collection(table, where)

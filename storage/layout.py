@@ -120,6 +120,17 @@ def read_or_none(objects: Objects, key: str) -> bytes | None:
         return None
 
 
+def plain(values: Mapping[str, JSON], what: str) -> dict[str, JSON]:
+    """Return the values as they come back from a file (tuples as lists); `InputError` if they would not come back the same."""
+    try:
+        found: dict[str, JSON] = json.loads(json.dumps(dict(values), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be plain JSON without NaN: {error}") from error
+    if _OURS in found:
+        raise InputError(f"{what} may not have the name {_OURS!r}: choose another")
+    return found
+
+
 def digest(rows: NDArray[Any]) -> str:
     """Return the fingerprint of the rows themselves, whatever the layout that holds them."""
     return hashlib.blake2b(np.ascontiguousarray(rows).data, digest_size=32).hexdigest()
@@ -147,5 +158,5 @@ def copy_key(spec: ArraySpec) -> str:
 
 __all__ = [
     "CHUNK_ROWS", "JSON", "Layout", "copy_key", "digest", "marker_folder", "marker_key", "metadata_key", "metadata_problem",
-    "read_or_none", "shard_key", "stored_metadata",
+    "plain", "read_or_none", "shard_key", "stored_metadata",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import re
 import secrets
 import socket
 import time
@@ -81,7 +82,7 @@ class LocalObjects:
     def read(self, key: str) -> bytes:
         try:
             return self.path(key).read_bytes()
-        except FileNotFoundError as error:
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise MissingObjectError(f"{self.path(key)} does not exist") from error
         except OSError as error:
             raise explained(error, self.path(key)) from error
@@ -224,14 +225,17 @@ def temporary_beside(target: Path) -> Path:
     return target.with_name(f"{TEMPORARY}{os.getpid()}-{_HOST}-{secrets.token_hex(6)}")
 
 
+# Only names of exactly these forms are ours or zarr's: a user may keep images, and half-finished downloads, in the same folder.
+_OWN_NAME = re.compile(re.escape(TEMPORARY) + r"(?P<process>\d+)-(?P<host>[0-9a-f]{8})-[0-9a-f]{12}")
+_ZARR_NAME = re.compile(r".+\.[0-9a-f]{32}\.partial")
+
+
 def _is_leftover(path: Path) -> bool:
     """Whether nobody will finish this temporary file: its process is dead, or, where that cannot be known, it is old."""
-    name = path.name
-    if name.startswith(TEMPORARY):
-        process, _, rest = name.removeprefix(TEMPORARY).partition("-")
-        if process.isdigit() and rest.startswith(_HOST):
-            return not _is_alive(int(process))
-    elif not name.endswith(".partial"):  # zarr's own temporary name tells nothing about its writer
+    own = _OWN_NAME.fullmatch(path.name)
+    if own is not None and own["host"] == _HOST:
+        return not _is_alive(int(own["process"]))
+    if own is None and _ZARR_NAME.fullmatch(path.name) is None:
         return False
     try:
         return time.time() - path.stat().st_mtime > _STALE_SECONDS
@@ -263,13 +267,15 @@ def _remove_folder(top: Path) -> None:
             for name in folders:
                 _remove_if_empty(Path(folder) / name)
         _remove_if_empty(top)
-        if not top.exists():
+        if top.is_symlink() or not top.exists():  # a link to a bigger disk is the user's: it stays, and stays usable
             return
         time.sleep(0.01 * attempt)  # a writer that is just being told to stop put one more file in
     top.rmdir()
 
 
 def _remove_if_empty(folder: Path) -> None:
+    if folder.is_symlink():
+        return
     try:
         folder.rmdir()
     except FileNotFoundError:
@@ -306,8 +312,18 @@ def explained(error: OSError, path: Path) -> StoreError:
         errno.EROFS: "the file system is read-only: choose another folder",
         errno.ENOENT: "it was removed meanwhile: run the same command again",
         errno.ENOTDIR: "a file is where a folder should be: choose another place",
+        errno.EEXIST: "a file is where a folder should be: choose another place",
     }
     return StoreError(f"cannot use {path}: {reasons.get(error.errno or 0, error.strerror or str(error))}")
 
 
-__all__ = ["LocalObjects", "Objects", "explained", "make_folder", "open_objects", "sync_folder", "temporary_beside"]
+@contextmanager
+def explaining(path: Path) -> Iterator[None]:
+    """Turn what the operating system refuses inside into a `StoreError`; for file operations only, not for callers' code."""
+    try:
+        yield
+    except OSError as error:
+        raise explained(error, path) from error
+
+
+__all__ = ["LocalObjects", "Objects", "explained", "explaining", "make_folder", "open_objects", "sync_folder", "temporary_beside"]

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storage.arrays import ShardedArray
-from storage.errors import InputError
-from storage.objects import explained, make_folder, sync_folder, temporary_beside
+from storage.errors import InputError, StoreError
+from storage.objects import LocalObjects, explained, explaining, make_folder, sync_folder, temporary_beside
 
 
 def row_cache(
@@ -44,18 +44,18 @@ def row_cache(
     found = _opened(path, array.shape[0])
     if found is not None:
         return found
-    try:
+    with explaining(path):
         make_folder(folder)
-        with _locked(folder / f".lock-{name}"):
-            found = _opened(path, array.shape[0])  # another process of this host may have built it while this one waited
-            if found is None:
+    with _locked(folder / f".lock-{name}"):
+        found = _opened(path, array.shape[0])  # another process of this host may have built it while this one waited
+        if found is None:
+            with explaining(path):
                 _remove_others(folder, name)
-                _build(array, path, prepare, progress)
-                found = _opened(path, array.shape[0])
-    except OSError as error:
-        raise explained(error, path) from error
+            LocalObjects(folder).sweep()
+            _build(array, path, prepare, progress)
+            found = _opened(path, array.shape[0])
     if found is None:
-        raise InputError(f"{path} was removed while it was being built: run the same command again")
+        raise StoreError(f"{path} was removed or cut while it was being built: run the same command again")
     return found
 
 
@@ -66,27 +66,37 @@ def _build(
     progress: Callable[[int, int], None] | None,
 ) -> None:
     temporary = temporary_beside(path)
+    with explaining(path):
+        sink = temporary.open("xb")
     try:
-        with temporary.open("xb") as sink:
-            row_shape: tuple[int, ...] | None = None
-            for shard in range(array.shards):
-                start, stop = array.shard_range(shard)
-                block = array.read(start, stop)
-                block = block if prepare is None else prepare(block)
-                if len(block) != stop - start or (row_shape is not None and block.shape[1:] != row_shape):
-                    raise InputError(f"prepare made the shape {block.shape} of {stop - start} rows of {array.spec.name}")
-                if row_shape is None:
-                    row_shape = block.shape[1:]
-                    _write_header(sink, block, array.shape[0])
-                sink.write(np.ascontiguousarray(block).data)
+        with sink:
+            for shard, block in enumerate(_blocks(array, prepare)):
+                with explaining(path):
+                    if shard == 0:
+                        _write_header(sink, block, array.shape[0])
+                    sink.write(np.ascontiguousarray(block).data)
+                    sink.flush()  # here, so that nothing is left for close() to fail on
                 if progress is not None:
-                    progress(stop, array.shape[0])
-            sink.flush()
-            os.fsync(sink.fileno())
-        temporary.replace(path)
-        sync_folder(path.parent)
+                    progress(array.shard_range(shard)[1], array.shape[0])
+            with explaining(path):
+                os.fsync(sink.fileno())
+        with explaining(path):
+            temporary.replace(path)
+            sync_folder(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _blocks(array: ShardedArray, prepare: Callable[[NDArray[Any]], NDArray[Any]] | None) -> Iterator[NDArray[Any]]:
+    first: NDArray[Any] | None = None
+    for shard in range(array.shards):
+        start, stop = array.shard_range(shard)
+        rows = array.read(start, stop)
+        block = rows if prepare is None else prepare(rows)
+        first = block if first is None else first
+        if block.shape != (stop - start, *first.shape[1:]) or block.dtype != first.dtype:
+            raise InputError(f"prepare made {block.dtype} {block.shape} of {stop - start} rows of {array.spec.name}")
+        yield block
 
 
 def _write_header(sink: BinaryIO, block: NDArray[Any], items: int) -> None:
@@ -117,7 +127,9 @@ def _remove_others(folder: Path, name: str) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    with path.open("ab") as lock:
+    with explaining(path):
+        lock = path.open("ab")
+    with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # let go by the kernel when the process dies
         yield
 

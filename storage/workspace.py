@@ -3,7 +3,6 @@
 `workspace.toml` is written last: a folder without it is no workspace, whatever a killed `init` left there.
 """
 
-import importlib.metadata
 import os
 import tomllib
 import uuid
@@ -22,6 +21,7 @@ from storage.errors import CorruptionError, InputError, MissingObjectError, Stor
 from storage.objects import Objects, explained, make_folder, open_objects
 from storage.problems import Problem
 from storage.schema import ARRAYS, FORMAT, ArraySpec
+from storage.version import __version__
 
 _KEY = "workspace.toml"
 _BEGUN = ".init"  # there while `create` is under way: what it wrote may be written again, what is not its own may not
@@ -54,8 +54,8 @@ class Workspace:
                 write_collection(objects, collection.table)
                 objects.replace(_KEY, _described(identity))
             except StoreError:
-                objects.delete(COLLECTION_KEY)
-                objects.delete(_BEGUN)
+                for key in (_KEY, COLLECTION_KEY, _BEGUN):
+                    objects.delete(key)
                 raise
             objects.delete(_BEGUN)
         return cls(objects, identity)
@@ -118,12 +118,8 @@ class Workspace:
 
 
 def _described(identity: str) -> bytes:
-    try:
-        version = importlib.metadata.version("cccount")
-    except importlib.metadata.PackageNotFoundError:  # run from a source folder that was never installed
-        version = "unknown"
     created_at = datetime.now(UTC).isoformat(timespec="seconds")
-    return f'format = {FORMAT}\ncccount = "{version}"\ncreated_at = {created_at}\nuuid = "{identity}"\n'.encode()
+    return f'format = {FORMAT}\ncccount = "{__version__}"\ncreated_at = {created_at}\nuuid = "{identity}"\n'.encode()
 
 
 def _identity(objects: Objects) -> str:

@@ -26,9 +26,7 @@ def wrong_imports(package: str, source: str) -> list[str]:
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             names.append(node.module)
     tops = [(name, name.partition(".")[0]) for name in names]
-    return [
-        name for name, top in tops if (top in ours and top not in ALLOWED[package]) or top in FORBIDDEN_LIBRARIES[package]
-    ]
+    return [name for name, top in tops if (top in ours and top not in ALLOWED[package]) or top in FORBIDDEN_LIBRARIES[package]]
 
 
 @pytest.mark.parametrize("package", sorted(ALLOWED))

@@ -34,7 +34,7 @@ def replay(sampler: Sampler[ResultT], rounds: Iterable[Round], answers: Sequence
     for one in rounds:
         if not told <= one.after <= len(answers):
             raise CorruptionError(
-                f"round {one.number} was asked after {one.after} answers, but {told} came before it and the log has {len(answers)}"
+                f"round {one.number} was asked after {one.after} answers, but {told} came before and the log has {len(answers)}"
             )
         if one.after > told:
             sampler.tell(answers[told : one.after])

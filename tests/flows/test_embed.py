@@ -128,7 +128,9 @@ def test_vectors_without_images_cannot_be_embedded(tmp_path: Path, client: distr
         embed(str(tmp_path / "w"), encoder="hog", client=client)
 
 
-def test_a_killed_run_loses_no_shard_and_the_bytes_are_equal(workspace: Workspace, photos: Path, tmp_path: Path) -> None:
+def test_a_killed_run_loses_no_shard_and_the_bytes_are_equal(
+    workspace: Workspace, photos: Path, tmp_path: Path, client: distributed.Client
+) -> None:
     program = (
         "from flows.compute import open_client\nfrom flows.embed import embed\n"
         "if __name__ == '__main__':\n"
@@ -150,8 +152,7 @@ def test_a_killed_run_loses_no_shard_and_the_bytes_are_equal(workspace: Workspac
     second = subprocess.run(command, env=here, check=True, capture_output=True, text=True)
     assert int(second.stdout) == done
     initialise(str(tmp_path / "undisturbed"), images=str(photos))
-    with open_client("local", workers=1) as client:
-        embed(str(tmp_path / "undisturbed"), encoder="hog", client=client)
+    embed(str(tmp_path / "undisturbed"), encoder="hog", client=client)
     fingerprints = [
         Workspace.open(place).array(EMBEDDINGS).fingerprint() for place in (workspace.location, tmp_path / "undisturbed")
     ]
