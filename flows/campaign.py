@@ -48,14 +48,7 @@ class CountOptions:
 
 def count(workspace: str, campaign: str, options: CountOptions) -> dict[str, Any]:
     """Start the campaign or go on with it, until it is done or waits for people."""
-    opened = Workspace.open(workspace)
-    folder = CampaignFolder(opened, campaign)
-    goal = Goal(options.budget, options.oracle, options.error_rate, options.target_width)
-    if folder.exists:
-        _require_same(folder, options)
-        folder.set_goal(goal)
-    else:
-        _start(opened, folder, options, goal)
+    folder = open_count(workspace, campaign, options)
     with folder.lease() as lease:
         runner = CampaignRunner(folder, lease)
         with progress(f"Counting ({runner.settings.method})", options.budget, "answers") as update:
@@ -64,7 +57,19 @@ def count(workspace: str, campaign: str, options: CountOptions) -> dict[str, Any
             while reached.state == "running":
                 reached = runner.step()
                 update(reached.questions)
-    return _described(folder, runner.settings, goal, reached)
+    return _described(folder, runner.settings, folder.goal(), reached)
+
+
+def open_count(workspace: str, campaign: str, options: CountOptions) -> CampaignFolder:
+    """Start the campaign, or set a new goal for the one that is there; `InputError` if it was started with other settings."""
+    folder = CampaignFolder(Workspace.open(workspace), campaign)
+    goal = Goal(options.budget, options.oracle, options.error_rate, options.target_width)
+    if folder.exists:
+        _require_same(folder, options)
+        folder.set_goal(goal)
+    else:
+        _start(folder, options, goal)
+    return folder
 
 
 def advance(workspace: str, campaign: str) -> dict[str, Any]:
@@ -104,8 +109,8 @@ def _status(workspace: Workspace, name: str) -> dict[str, Any]:
     }
 
 
-def _start(workspace: Workspace, folder: CampaignFolder, options: CountOptions, goal: Goal) -> None:
-    inputs = load_inputs(workspace)
+def _start(folder: CampaignFolder, options: CountOptions, goal: Goal) -> None:
+    inputs = load_inputs(folder.workspace)
     settings = Settings(
         kind="count",
         method=resolve_method(options.method or "auto"),

@@ -52,9 +52,9 @@ class CampaignFolder:
     def set_goal(self, goal: Goal) -> None:
         self.workspace.objects.replace(f"{self.prefix}/goal.toml", goal.to_toml())
 
-    def lease(self) -> Lease:
+    def lease(self, *, seconds: float = 60.0) -> Lease:
         """Take the right to advance this campaign; `LeaseError` if another process has it."""
-        return Lease.acquire(self.workspace.objects, f"{self.prefix}/lease.json")
+        return Lease.acquire(self.workspace.objects, f"{self.prefix}/lease.json", seconds=seconds)
 
     @property
     def journal_path(self) -> Path:

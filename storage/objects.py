@@ -267,13 +267,15 @@ def _remove_folder(top: Path) -> None:
             for name in folders:
                 _remove_if_empty(Path(folder) / name)
         _remove_if_empty(top)
-        if not top.exists():
+        if top.is_symlink() or not top.exists():  # a link to a bigger disk is the user's: it stays, and stays usable
             return
         time.sleep(0.01 * attempt)  # a writer that is just being told to stop put one more file in
     top.rmdir()
 
 
 def _remove_if_empty(folder: Path) -> None:
+    if folder.is_symlink():
+        return
     try:
         folder.rmdir()
     except FileNotFoundError:

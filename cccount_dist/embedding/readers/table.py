@@ -30,7 +30,7 @@ def read_table(manifest: Path, label: str | None = None) -> Iterator[pa.Table]:
 def _rows(manifest: Path, label: str | None) -> Iterator[Row]:
     root = manifest.parent.resolve()
     number = 0
-    for number, record in enumerate(records(manifest), start=1):  # noqa: B007 (read after the loop)
+    for number, record in enumerate(records(manifest), start=1):
         where = f"{manifest} row {number}"
         if label is not None and label not in record:
             raise InputError(f"{manifest} has no column {label!r} to take labels from: it has {', '.join(record)}")
@@ -180,7 +180,7 @@ def text(value: object) -> str | None:
     >>> text(3.0), text(" "), text("lynx")
     ('3', None, 'lynx')
     """
-    if value is None or value != value:  # noqa: PLR0124 (NaN)
+    if value is None or value != value:
         return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
