@@ -85,7 +85,7 @@ footer { color: var(--soft); font-size: 0.875rem; margin-top: 3.5rem; padding-to
   .figures { grid-template-columns: 1fr 1fr; }
   .chart .wide { display: none; }
   .chart .narrow { display: block; }
-  dl div { grid-template-columns: 1fr; gap: 0; }
+  dl div { grid-template-columns: 8rem 1fr; gap: 0.75rem; }
   .pairs { grid-template-columns: 1fr 1fr; }
   section { margin-top: 2.5rem; }
 }
