@@ -4,10 +4,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from cccount_dist.campaign import Campaign, Response
     from cccount_dist.counter import ClusterCounter
 
-_HOMES = {"ClusterCounter": "cccount_dist.counter"}
-__all__ = ["ClusterCounter"]
+_HOMES = {
+    "Campaign": "cccount_dist.campaign",
+    "ClusterCounter": "cccount_dist.counter",
+    "Response": "cccount_dist.campaign",
+}
+__all__ = ["Campaign", "ClusterCounter", "Response"]
 
 
 def __getattr__(name: str) -> object:

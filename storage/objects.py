@@ -1,13 +1,17 @@
 """File access behind one small interface, so that a workspace can lie in a folder today and in an object store tomorrow.
 
-A key is a relative path with `/`. Small things (tables, markers, log parts, leases) go through this interface whole; large
-arrays go through `zarr_store`. What `create` and `replace` return from is durable: it survives `kill -9` and power loss.
+A key is a relative path with `/`. Everything is written through this interface, object by object (a shard is one); arrays are
+read through `zarr_store`, which fetches parts of a shard. What `create` and `replace` return from is durable: it survives
+`kill -9` and power loss.
 """
 
 import errno
 import fcntl
+import hashlib
 import os
+import re
 import secrets
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -59,6 +63,9 @@ class Objects(Protocol):
     def sweep(self) -> list[str]:
         """Remove temporary files that dead writers left behind, and return their names."""
 
+    def leftovers(self, prefix: str) -> list[str]:
+        """Return what `sweep` would remove below `prefix`."""
+
 
 class LocalObjects:
     """Objects in a local (or network-mounted) folder."""
@@ -76,10 +83,10 @@ class LocalObjects:
     def read(self, key: str) -> bytes:
         try:
             return self.path(key).read_bytes()
-        except FileNotFoundError as error:
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise MissingObjectError(f"{self.path(key)} does not exist") from error
         except OSError as error:
-            raise _explained(error, self.path(key)) from error
+            raise explained(error, self.path(key)) from error
 
     def size(self, key: str) -> int | None:
         try:
@@ -87,16 +94,18 @@ class LocalObjects:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise _explained(error, self.path(key)) from error
+            raise explained(error, self.path(key)) from error
 
     def keys(self, prefix: str) -> list[str]:
         top = self.path(prefix)
-        if not top.is_dir():
-            return []
         found = []
-        for folder, _, names in os.walk(top):
-            here = Path(folder).relative_to(self.root)
-            found += [(here / name).as_posix() for name in names if not _is_temporary(name)]
+        try:
+            for folder, _, names in os.walk(top, onerror=_raise_unless_absent):
+                here = Path(folder).relative_to(self.root).as_posix()
+                start = "" if here == "." else f"{here}/"  # by text: a log lists at every append, and Path is ten times slower
+                found += [start + name for name in names if not _is_temporary(name)]
+        except OSError as error:
+            raise explained(error, top) from error
         return sorted(found)
 
     def create(self, key: str, data: bytes) -> None:
@@ -115,9 +124,9 @@ class LocalObjects:
     def _written(self, key: str, data: bytes) -> Iterator[Path]:
         """A durable temporary file beside `key`; the folder is made durable when the caller has put it in its place."""
         target = self.path(key)
-        temporary = target.with_name(f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(6)}")
+        temporary = temporary_beside(target)
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(target.parent)
             try:
                 with temporary.open("xb") as sink:
                     sink.write(data)
@@ -126,24 +135,21 @@ class LocalObjects:
                 yield temporary
             finally:
                 temporary.unlink(missing_ok=True)
-            _sync_folder(target.parent)
+            sync_folder(target.parent)
         except OSError as error:
-            raise _explained(error, target) from error
+            raise explained(error, target) from error
 
     def delete(self, prefix: str) -> None:
         top = self.path(prefix)
         try:
-            if not top.is_dir():
+            if top.is_dir():
+                _remove_folder(top)
+            else:
                 top.unlink(missing_ok=True)
-                return
-            for folder, folders, names in os.walk(top, topdown=False):
-                for name in names:
-                    (Path(folder) / name).unlink(missing_ok=True)
-                for name in folders:
-                    (Path(folder) / name).rmdir()
-            top.rmdir()
+        except NotADirectoryError:  # something above the key is a file: there is no such key
+            return
         except OSError as error:
-            raise _explained(error, top) from error
+            raise explained(error, top) from error
 
     def sync(self, key: str) -> None:
         try:
@@ -152,21 +158,25 @@ class LocalObjects:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-            _sync_folder(self.path(key).parent)
+            # zarr makes the folders above a chunk and syncs none of them: without this a power loss may take a whole folder.
+            for folder in (self.path(key).parent, *self.path(key).parent.parents):
+                sync_folder(folder)
+                if folder == self.root:
+                    break
         except OSError as error:
-            raise _explained(error, self.path(key)) from error
+            raise explained(error, self.path(key)) from error
 
     @contextmanager
     def locked(self, key: str) -> Iterator[None]:
         # flock(2) belongs to the open file, so it excludes threads as well, and the kernel lets go when the process dies.
         path = self.path(key).with_name(f".lock-{Path(key).name}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
-            raise _explained(error, path) from error
+            raise explained(error, path) from error
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            _lock(descriptor, path)
             yield
         finally:
             os.close(descriptor)
@@ -175,15 +185,21 @@ class LocalObjects:
         return zarr.storage.LocalStore(self.root, read_only=read_only)
 
     def sweep(self) -> list[str]:
-        # A name carries the writer's process id: what a living process on this host is still writing stays.
         swept = []
-        for folder, _, names in os.walk(self.root):
-            for name in names:
-                path = Path(folder) / name
-                if _is_leftover(path):
-                    path.unlink(missing_ok=True)
-                    swept.append(path.relative_to(self.root).as_posix())
-        return sorted(swept)
+        for name in self.leftovers(""):
+            try:
+                self.path(name).unlink(missing_ok=True)
+            except OSError:  # a folder that may only be read: its leftovers are listed by `leftovers`, and harm nobody
+                continue
+            swept.append(name)
+        return swept
+
+    def leftovers(self, prefix: str) -> list[str]:
+        found = []
+        for folder, _, names in os.walk(self.path(prefix)):
+            here = Path(folder)
+            found += [(here / name).relative_to(self.root).as_posix() for name in names if _is_leftover(here / name)]
+        return sorted(found)
 
 
 def open_objects(location: str | Path) -> Objects:
@@ -202,23 +218,107 @@ def _is_temporary(name: str) -> bool:
     return name.startswith((TEMPORARY, ".lock-")) or name.endswith(".partial")
 
 
+_LOCK_SECONDS = 30.0
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    """Take the lock, but do not wait for ever: its holder may be a process that somebody has stopped."""
+    deadline = time.monotonic() + _LOCK_SECONDS
+    pause = 0.0005
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() > deadline:
+                raise ConflictError(
+                    f"{path} has been locked for {_LOCK_SECONDS:.0f} s by another process, which may hang or be stopped: "
+                    f"see who holds it with `fuser {path}`, continue or end that process, and run the same command again"
+                ) from error
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+        else:
+            return
+
+
 _STALE_SECONDS = 3600.0
+_HOST = hashlib.blake2b(socket.gethostname().encode(), digest_size=4).hexdigest()
+
+
+def temporary_beside(target: Path) -> Path:
+    """Return a new name for a file that becomes `target`; it tells `sweep` which process of which host is writing it."""
+    return target.with_name(f"{TEMPORARY}{os.getpid()}-{_HOST}-{secrets.token_hex(6)}")
+
+
+# Only names of exactly these forms are ours or zarr's: a user may keep images, and half-finished downloads, in the same folder.
+_OWN_NAME = re.compile(re.escape(TEMPORARY) + r"(?P<process>\d+)-(?P<host>[0-9a-f]{8})-[0-9a-f]{12}")
+_ZARR_NAME = re.compile(r".+\.[0-9a-f]{32}\.partial")
 
 
 def _is_leftover(path: Path) -> bool:
-    name = path.name
-    if name.startswith(TEMPORARY):
-        process = name.removeprefix(TEMPORARY).partition("-")[0]
-        return not (process.isdigit() and Path(f"/proc/{process}").exists())
-    if name.endswith(".partial"):  # zarr's own temporary name tells nothing about its writer: only its age does
-        try:
-            return time.time() - path.stat().st_mtime > _STALE_SECONDS
-        except FileNotFoundError:
-            return False
-    return False
+    """Whether nobody will finish this temporary file: its process is dead, or, where that cannot be known, it is old."""
+    own = _OWN_NAME.fullmatch(path.name)
+    if own is not None and own["host"] == _HOST:
+        return not _is_alive(int(own["process"]))
+    if own is None and _ZARR_NAME.fullmatch(path.name) is None:
+        return False
+    try:
+        return time.time() - path.stat().st_mtime > _STALE_SECONDS
+    except FileNotFoundError:
+        return False
 
 
-def _sync_folder(folder: Path) -> None:
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it is another user's
+        return True
+    return True
+
+
+def _raise_unless_absent(error: OSError) -> None:
+    # os.walk is silent by default, and an unreadable folder would look like an empty one: work that is done would look undone.
+    if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+        raise error
+
+
+def _remove_folder(top: Path) -> None:
+    for attempt in range(10):
+        for folder, folders, names in os.walk(top, topdown=False):
+            for name in names:
+                (Path(folder) / name).unlink(missing_ok=True)
+            for name in folders:
+                _remove_if_empty(Path(folder) / name)
+        _remove_if_empty(top)
+        if top.is_symlink() or not top.exists():  # a link to a bigger disk is the user's: it stays, and stays usable
+            return
+        time.sleep(0.01 * attempt)  # a writer that is just being told to stop put one more file in
+    top.rmdir()
+
+
+def _remove_if_empty(folder: Path) -> None:
+    if folder.is_symlink():
+        return
+    try:
+        folder.rmdir()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        if error.errno != errno.ENOTEMPTY:
+            raise
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, durably."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -226,16 +326,28 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _explained(error: OSError, path: Path) -> StoreError:
+def explained(error: OSError, path: Path) -> StoreError:
+    """Return the one-line `StoreError` for what the operating system refused."""
     reasons = {
         errno.ENOSPC: "the disk is full: free some space and run the same command again, what is done stays done",
         errno.EDQUOT: "the disk quota is used up: free some space and run the same command again",
         errno.EACCES: "no permission: make the folder writable for this user, or choose another one",
         errno.EPERM: "not permitted: make the folder writable for this user, or choose another one",
         errno.EROFS: "the file system is read-only: choose another folder",
+        errno.ENOENT: "it was removed meanwhile: run the same command again",
         errno.ENOTDIR: "a file is where a folder should be: choose another place",
+        errno.EEXIST: "a file is where a folder should be: choose another place",
     }
     return StoreError(f"cannot use {path}: {reasons.get(error.errno or 0, error.strerror or str(error))}")
 
 
-__all__ = ["LocalObjects", "Objects", "open_objects"]
+@contextmanager
+def explaining(path: Path) -> Iterator[None]:
+    """Turn what the operating system refuses inside into a `StoreError`; for file operations only, not for callers' code."""
+    try:
+        yield
+    except OSError as error:
+        raise explained(error, path) from error
+
+
+__all__ = ["LocalObjects", "Objects", "explained", "explaining", "make_folder", "open_objects", "sync_folder", "temporary_beside"]

@@ -23,6 +23,7 @@ class ArraySpec:
     dims: tuple[str, ...]
     fill: float
     meaning: str
+    made_by: str = "the stage that writes it"
 
     def check(self, values: NDArray[np.generic], shape: tuple[int, ...]) -> None:
         """Raise `InputError` unless `values` may stand in this array at this shape."""
@@ -34,19 +35,21 @@ class ArraySpec:
 
 EMBEDDINGS = ArraySpec(
     "embeddings.zarr", "float32", ("item", "dimension"), float("nan"),
-    "one vector for each item; a row of NaN is an item that could not be embedded",
+    "one vector for each item; a row of NaN is an item that could not be embedded", "`cccount embed`",
 )  # fmt: skip
 NEIGHBOR_INDEX = ArraySpec(
     "neighbors.zarr/index", "int32", ("item", "neighbor"), -1,
     "item numbers of the k most similar other items, most similar first, ties by item number; -1 for an item without a vector",
+    "`cccount neighbors`",
 )  # fmt: skip
 NEIGHBOR_SIMILARITY = ArraySpec(
     "neighbors.zarr/similarity", "float32", ("item", "neighbor"), float("nan"),
-    "similarity of those k items; NaN for an item without a vector",
+    "similarity of those k items; NaN for an item without a vector", "`cccount neighbors`",
 )  # fmt: skip
 DEGREE = ArraySpec(
     "neighbors.zarr/degree", "float64", ("item",), float("nan"),
     "sum over all other items of the similarity clipped to [0, 1]: the denominator of the paper's Q(u); NaN without a vector",
+    "`cccount neighbors`",
 )  # fmt: skip
 ARRAYS = (EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, DEGREE)
 

@@ -1,5 +1,6 @@
 """What every estimator of the number of clusters returns."""
 
+import math
 from dataclasses import dataclass
 
 
@@ -16,3 +17,8 @@ class CountResult:
     level: float  # of the interval, for example 0.95
     anchors: int  # independent repetitions that the estimate rests on
     answers: int  # same or different; unsure answers are not among them
+
+    @property
+    def relative_width(self) -> float:
+        """The interval's width in parts of the estimate; infinite as long as there is no estimate."""
+        return (self.high - self.low) / self.estimate if self.estimate else math.inf

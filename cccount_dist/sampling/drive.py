@@ -60,6 +60,11 @@ def answer_batch(
     return replies
 
 
+def most_answers(budget: int) -> int:
+    """Return how many answers, free ones included, a run may take: a sampler that keeps asking what is known must end, too."""
+    return 10 * budget + 1000
+
+
 def drive(
     sampler: Sampler[ResultT],
     oracle: Oracle,
@@ -79,7 +84,7 @@ def drive(
     """
     constraints = Constraints() if constraints is None else constraints
     asked = inferred = unsure = 0
-    most = 10 * budget + 1000
+    most = most_answers(budget)
     stopped: Stopped | None = None
     while stopped is None:
         if asked >= budget:

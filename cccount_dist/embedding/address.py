@@ -1,0 +1,89 @@
+"""Where one image is: a file, perhaps a byte range inside it (a member of a tar), perhaps a box to crop.
+
+Stored in the collection's `uri` column as `path[#bytes=offset,size][&xywh=x,y,w,h]`; `xywh` follows W3C Media Fragments
+(pixels, or `xywh=percent:x,y,w,h`), in the frame of the picture as a person sees it, after EXIF orientation.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from storage.errors import InputError
+
+_NUMBER = r"\d+(?:\.\d+)?"
+_FRAGMENT = re.compile(
+    rf"(?P<path>.*?)#(?:bytes=(?P<offset>\d+),(?P<size>\d+))?&?"
+    rf"(?:xywh=(?P<unit>percent:)?(?P<box>{_NUMBER},{_NUMBER},{_NUMBER},{_NUMBER}))?",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle: left, top, width, height, in pixels or (`percent`) in hundredths of the picture's width and height."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    percent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where one image is.
+
+    >>> Address("/data/a.jpg", box=Box(1, 2, 30, 40)).uri()
+    '/data/a.jpg#xywh=1,2,30,40'
+    >>> Address.parse("/data/s.tar#bytes=512,99&xywh=percent:0,0,50,50").offset
+    512
+    """
+
+    path: str
+    offset: int | None = None
+    size: int | None = None
+    box: Box | None = None
+
+    def uri(self) -> str:
+        parts = []
+        if self.offset is not None:
+            parts.append(f"bytes={self.offset},{self.size}")
+        if self.box is not None:
+            unit = "percent:" if self.box.percent else ""
+            numbers = (self.box.left, self.box.top, self.box.width, self.box.height)
+            parts.append(f"xywh={unit}" + ",".join(f"{number:.6f}".rstrip("0").rstrip(".") for number in numbers))
+        if parts:
+            return f"{self.path}#{'&'.join(parts)}"
+        # A file whose own name looks like a fragment gets an empty one, which is then the one that is cut off.
+        return f"{self.path}#" if _FRAGMENT.fullmatch(self.path) else self.path
+
+    @classmethod
+    def parse(cls, uri: str) -> "Address":
+        head, hash_mark, tail = uri.rpartition("#")
+        match = _FRAGMENT.fullmatch("#" + tail) if hash_mark else None
+        if match is None:
+            return cls(uri)
+        offset, size, box = match["offset"], match["size"], match["box"]
+        left, top, width, height = (float(number) for number in box.split(",")) if box else (0.0, 0.0, 0.0, 0.0)
+        return cls(
+            head,
+            offset=int(offset) if offset else None,
+            size=int(size) if size else None,
+            box=Box(left, top, width, height, percent=bool(match["unit"])) if box else None,
+        )
+
+    def read(self) -> bytes:
+        """Return the encoded image."""
+        if self.offset is None:
+            return Path(self.path).read_bytes()
+        with Path(self.path).open("rb") as source:
+            source.seek(self.offset)
+            data = source.read(self.size)
+        if len(data) != self.size:
+            raise InputError(
+                f"{self.path} ends before byte {self.offset + (self.size or 0)}: it has changed since `cccount init`"
+            )
+        return data
+
+
+__all__ = ["Address", "Box"]

@@ -1,0 +1,89 @@
+"""Somebody else's vectors into `embeddings.zarr`: looked through once, then copied shard by shard, both as a stream.
+
+A vector with NaN or infinite values becomes an item without a vector, with the reason. A vector of zeros is kept: its cosine
+similarity to everything is 0. Memory: one shard and one block.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cccount_dist.embedding.readers.rows import batches, numbered
+from cccount_dist.embedding.readers.vectors import Vectors
+from cccount_dist.embedding.shard import NOT_FINITE, finite_rows
+from storage.arrays import ShardedArray
+from storage.errors import InputError
+
+Progress = Callable[[int], None]
+ATTRIBUTES = {"encoder": "given", "revision": "given", "components": None}
+
+
+def given_collection(vectors: Vectors, path: Path, progress: Progress | None = None) -> pa.Table:
+    """Return the collection table of given vectors, with the reason beside every vector that cannot be used."""
+    problems = _look_through(vectors, path, progress)
+    columns = vectors.columns
+    rows = (
+        {
+            "id": (columns["id"][row] if "id" in columns else None) or str(row),
+            "uri": columns["uri"][row] if "uri" in columns else None,
+            "label": columns["label"][row] if "label" in columns else None,
+            "problem": problems.get(row),
+        }
+        for row in range(vectors.items)
+    )
+    return numbered(batches(rows))
+
+
+def write_given(array: ShardedArray, vectors: Vectors, progress: Progress | None = None) -> None:
+    """Fill every shard that is not done."""
+    missing = set(array.missing())
+    for shard, rows in enumerate(_rebatched(vectors.blocks(), array.shard_rows)):
+        if shard in missing:
+            start, _ = array.shard_range(shard)
+            good = finite_rows(rows)
+            notes = {"failed": {str(start + int(row)): NOT_FINITE for row in np.flatnonzero(~good)}}
+            array.write_shard(shard, np.where(good[:, None], rows, np.float32(np.nan)), notes=notes)
+        if progress is not None:
+            progress(array.shard_range(shard)[1])
+
+
+def _look_through(vectors: Vectors, path: Path, progress: Progress | None) -> dict[int, str]:
+    problems: dict[int, str] = {}
+    row = zeros = 0
+    for block in vectors.blocks():
+        good = finite_rows(block)
+        problems.update({row + int(bad): NOT_FINITE for bad in np.flatnonzero(~good)})
+        zeros += int(np.count_nonzero(~block.any(axis=1)))
+        row += len(block)
+        if progress is not None:
+            progress(row)
+    if row != vectors.items:
+        raise InputError(f"{path} says that it has {vectors.items} vectors, and has {row}")
+    if len(problems) == row:
+        raise InputError(f"{path}: every one of the {row} vectors has NaN or infinite values")
+    if len(problems) + zeros == row:
+        raise InputError(f"{path}: no vector has a value other than zero")
+    return problems
+
+
+def _rebatched(blocks: Iterator[NDArray[np.float32]], rows: int) -> Iterator[NDArray[np.float32]]:
+    """Cut a stream of blocks into blocks of exactly `rows` rows; the last may be shorter."""
+    held: list[NDArray[np.float32]] = []
+    count = 0
+    for block in blocks:
+        rest = block
+        while len(rest):
+            piece, rest = rest[: rows - count], rest[rows - count :]
+            held.append(piece)
+            count += len(piece)
+            if count == rows:
+                yield np.concatenate(held)
+                held, count = [], 0
+    if held:
+        yield np.concatenate(held)
+
+
+__all__ = ["ATTRIBUTES", "given_collection", "write_given"]

@@ -1,0 +1,199 @@
+"""A manifest (csv, parquet or jsonl) to rows of the collection: path or uri, optional id, label, group, time, box to crop.
+
+Read in batches. Relative paths are relative to the manifest's folder and may not climb out of it; absolute paths stand as they
+are. A path that does not exist is an error here, before anything is written: one missing disk is not a million bad images.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from cccount_dist.embedding.address import Address, Box
+from cccount_dist.embedding.readers.rows import BATCH, Row, batches
+from storage.errors import InputError
+
+PATH_COLUMNS = ("path", "uri", "file_name", "filename", "filepath", "image_path")
+TIME_COLUMNS = ("taken_at", "time", "timestamp", "datetime")
+
+
+def read_table(manifest: Path, label: str | None = None) -> Iterator[pa.Table]:
+    """Yield rows of the collection; `label` names the column of labels (default: `label`, where there is one)."""
+    yield from batches(_rows(manifest, label))
+
+
+def _rows(manifest: Path, label: str | None) -> Iterator[Row]:
+    root = manifest.parent.resolve()
+    number = 0
+    for number, record in enumerate(records(manifest), start=1):
+        where = f"{manifest} row {number}"
+        if label is not None and label not in record:
+            raise InputError(f"{manifest} has no column {label!r} to take labels from: it has {', '.join(record)}")
+        name = first(record, PATH_COLUMNS)
+        if name is None:
+            raise InputError(
+                f"{where}: no path: a manifest needs one of the columns {', '.join(PATH_COLUMNS)}, filled in every row"
+            )
+        path = resolve(str(name), root, where)
+        if not Path(path).is_file():
+            raise InputError(f"{where}: there is no file {path}")
+        box = parse_box(record.get("bbox"), where)
+        address = Address(path, box=box)
+        default_id = str(name) if box is None else str(name) + address.uri().removeprefix(path)
+        yield {
+            "id": text(record.get("id")) or default_id,
+            "uri": address.uri(),
+            "label": text(record.get(label or "label")),
+            "group": text(record.get("group")),
+            "taken_at": parse_time(first(record, TIME_COLUMNS), where),
+            "width": _whole(record.get("width"), where),
+            "height": _whole(record.get("height"), where),
+        }
+    if not number:
+        raise InputError(f"{manifest} has no rows")
+
+
+def records(path: Path) -> Iterator[Mapping[str, object]]:
+    """Yield the rows of a csv (every value a string), parquet or jsonl file as mappings; an empty cell is None."""
+    try:
+        if path.suffix.lower() == ".parquet":
+            with pq.ParquetFile(path) as source:
+                for batch in source.iter_batches(batch_size=BATCH):
+                    yield from batch.to_pylist()
+        elif path.suffix.lower() == ".csv":
+            yield from _csv(path)
+        elif path.suffix.lower() == ".jsonl":
+            yield from _json_lines(path)
+        else:
+            raise InputError(f"{path} is not a table that cccount can read: use .csv, .parquet or .jsonl")
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {' '.join(str(error).split())}") from error
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _csv(path: Path) -> Iterator[Mapping[str, object]]:
+    if not path.stat().st_size:
+        return
+    with pyarrow.csv.open_csv(path) as source:  # for its header
+        names = source.schema.names
+    as_text = pyarrow.csv.ConvertOptions(
+        column_types={name: pa.string() for name in names}, strings_can_be_null=True, null_values=[""]
+    )
+    with pyarrow.csv.open_csv(path, convert_options=as_text) as source:
+        for batch in source:
+            yield from batch.to_pylist()
+
+
+def _json_lines(path: Path) -> Iterator[Mapping[str, object]]:
+    with path.open(encoding="utf-8") as source:
+        for number, line in enumerate(source, start=1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise InputError(f"{path} line {number} is not JSON: {error.msg}") from error
+            if not isinstance(record, dict):
+                raise InputError(f"{path} line {number} is not a JSON object")
+            yield record
+
+
+def first(record: Mapping[str, object], names: tuple[str, ...]) -> object | None:
+    """Return the first of these columns that has a value."""
+    return next((record[name] for name in names if record.get(name) not in (None, "")), None)
+
+
+def resolve(name: str, root: Path, where: str) -> str:
+    """Return the absolute path that a manifest means by `name`.
+
+    >>> resolve("a/../b.jpg", Path("/data"), "row 1")
+    '/data/b.jpg'
+    """
+    if name.startswith("file://"):
+        name = name.removeprefix("file://")
+    if "://" in name:
+        raise InputError(f"{where}: {name} is not on a local disk: download or mount it, this version reads files only")
+    parts: list[str] = []
+    for part in PurePosixPath(name).parts:
+        if part != "..":
+            parts.append(part)
+        elif parts and parts[-1] != "/":
+            parts.pop()
+        else:
+            raise InputError(f"{where}: the path {name} climbs out of {root}: use an absolute path if that is meant")
+    return str(root.joinpath(*parts))
+
+
+def parse_box(value: object, where: str) -> Box | None:
+    """Return the box in pixels from x, y, width, height: a list, or text with commas.
+
+    >>> parse_box("[1, 2, 30, 40]", "row 1")
+    Box(left=1.0, top=2.0, width=30.0, height=40.0, percent=False)
+    """
+    if value in (None, ""):
+        return None
+    pieces = re.split(r"[,;\s]+", value.strip("[]() ")) if isinstance(value, str) else value
+    try:
+        left, top, width, height = (float(piece) for piece in pieces)  # type: ignore[attr-defined]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{where}: the box {value!r} is not x, y, width, height in pixels") from error
+    return clipped_box(left, top, width, height, where=where)
+
+
+def clipped_box(left: float, top: float, width: float, height: float, *, percent: bool = False, where: str) -> Box:
+    """Return the part of the box that is right of and below the picture's corner: detectors reach a little outside."""
+    right, bottom = left + width, top + height
+    box = Box(max(left, 0.0), max(top, 0.0), right - max(left, 0.0), bottom - max(top, 0.0), percent)
+    if not (0 < box.width < float("inf") and 0 < box.height < float("inf")):
+        raise InputError(f"{where}: the box {left:g}, {top:g}, {width:g}, {height:g} has no area")
+    return box
+
+
+def parse_time(value: object, where: str) -> datetime | None:
+    """Return the time in UTC; without a zone it is taken as UTC. ISO 8601, or the EXIF form `2024:05:01 06:30:00`.
+
+    >>> parse_time("2024:05:01 06:30:00", "row 1").isoformat()
+    '2024-05-01T06:30:00+00:00'
+    """
+    if value in (None, ""):
+        return None
+    try:
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(_dashed(str(value)))
+    except ValueError as error:
+        raise InputError(f"{where}: {value!r} is not a time: write 2024-05-01T06:30:00") from error
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _dashed(value: str) -> str:
+    return re.sub(r"^(\d{4}):(\d\d):(\d\d)", r"\1-\2-\3", value.strip())
+
+
+def text(value: object) -> str | None:
+    """Return a label, group or id as text; None for an empty one.
+
+    >>> text(3.0), text(" "), text("lynx")
+    ('3', None, 'lynx')
+    """
+    if value is None or value != value:  # NaN
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).strip() or None
+
+
+def _whole(value: object, where: str) -> int | None:
+    if value in (None, ""):
+        return None
+    try:
+        return int(float(str(value)))
+    except ValueError as error:
+        raise InputError(f"{where}: {value!r} is not a number of pixels") from error
+
+
+__all__ = ["clipped_box", "first", "parse_box", "parse_time", "read_table", "records", "resolve", "text"]

@@ -1,0 +1,47 @@
+"""What samplers compute on: prepared vectors at memory-map speed, and the degree of every item.
+
+An item without a vector (an image that could not be read) has the degree NaN; samplers leave it out. Memory: the degree; the
+vectors stay on disk.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cccount_dist.similarity.metrics import Metric, check_metric, prepare
+from storage.errors import InputError, WorkspaceError
+from storage.rowcache import row_cache
+from storage.schema import DEGREE, EMBEDDINGS
+from storage.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Everything that a sampler may read."""
+
+    vectors: NDArray[np.float32]  # (n, d) prepared for dot products, memory-mapped
+    degree: NDArray[np.float64]  # (n,) sum of clipped similarities to all others; NaN without a vector
+    metric: Metric
+    fingerprints: dict[str, str]
+
+    @property
+    def countable(self) -> int:
+        """How many items have a vector."""
+        return int(np.count_nonzero(~np.isnan(self.degree)))
+
+
+def load_inputs(workspace: Workspace) -> Inputs:
+    """Open the products of `cccount embed` and `cccount neighbors`, and check that they belong together."""
+    embeddings = workspace.array(EMBEDDINGS)
+    degree = workspace.array(DEGREE)
+    fingerprint = embeddings.fingerprint()
+    if degree.attributes["embeddings"] != fingerprint:
+        raise WorkspaceError(
+            f"the neighbours in {workspace.location} were computed from other embeddings: run `cccount neighbors` again"
+        )
+    metric = check_metric(str(degree.attributes["metric"]))
+    if metric == "euclidean":
+        raise InputError("counting works on cosine or correlation: run `cccount neighbors --metric cosine` first")
+    vectors = row_cache(embeddings, workspace.cache_folder(), f"prepared-{metric}", lambda rows: prepare(rows, metric))
+    return Inputs(vectors, degree.read(), metric, {"embeddings": fingerprint, "degree": degree.fingerprint()})

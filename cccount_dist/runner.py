@@ -1,0 +1,251 @@
+"""One process that advances one campaign: read new answers, tell the sampler, ask, write questions, refresh results.
+
+A step is idempotent: killed anywhere and started again, the campaign goes on as if nothing had happened, because everything that
+decides it is in the log and the sampler is replayed from there. Only the holder of the lease may write (`storage/lease.py`).
+Opening costs one replay, linear in the answers; a step costs its batch.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Literal
+
+import pyarrow as pa
+
+from cccount_dist.counting.methods import make_counter
+from cccount_dist.counting.result import CountResult
+from cccount_dist.inputs import Inputs, load_inputs
+from cccount_dist.sampling.drive import answer_batch, most_answers
+from cccount_dist.sampling.ledger import INFERRED, OUTSIDE, Ledger, LoggedAnswer
+from cccount_dist.sampling.logged import answers_of, answers_table, questions_of, questions_table, rounds_of
+from cccount_dist.sampling.oracles import LabelOracle, Oracle
+from cccount_dist.sampling.replay import Round, replay
+from cccount_dist.sampling.types import Answer, Question, Sampler
+from storage.campaigns import CampaignFolder
+from storage.errors import InputError, WorkspaceError
+from storage.lease import Lease
+from storage.settings import Goal, Settings
+
+BATCH = 256  # questions of one step: large enough that parts stay few, small enough that little is open at a kill
+AHEAD = 256  # questions that lie ready for people, so that nobody waits for a step
+
+State = Literal["running", "waiting", "done", "stopped"]
+PEOPLE_SOURCES = ("people", "file")  # answers of these sources are shared between campaigns; simulated ones are not
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a campaign stands after a step."""
+
+    state: State
+    result: CountResult
+    questions: int
+    inferred: int
+    contradictions: int
+    pending: int
+
+
+class CampaignRunner:
+    """Holds the replayed sampler between steps. Use it inside its lease."""
+
+    def __init__(self, folder: CampaignFolder, lease: Lease) -> None:
+        self.folder = folder
+        self.lease = lease
+        self.settings = folder.settings()
+        self.inputs = load_inputs(folder.workspace)
+        _check_fingerprints(self.settings, self.inputs, folder)
+        self._countable = self.inputs.countable
+        self.sampler: Sampler[CountResult] = make_sampler(self.settings, self.inputs)
+        self.ledger = Ledger()
+        self.questions: list[Question] = []
+        self._rounds = 0
+        self._adopted: dict[str, int] = {}  # rows of other campaigns' answer logs that were looked at
+        self._replay()
+
+    def step(self, *, batch: int = BATCH) -> Progress:
+        """Advance by at most `batch` questions."""
+        goal = self.folder.goal()
+        if self.folder.journal_path.exists():
+            with self.folder.journal() as journal:
+                journal.seal(self.folder.log, guard=self.lease.check)
+        self._adopt()
+        self._read_answers()
+        if goal.oracle == "people":  # a simulated oracle's batch asks the closure question by question, in order
+            self._infer()
+        state = self._state(goal)
+        if state == "running":
+            if goal.oracle == "people":
+                self._publish(goal)
+            else:
+                self._ask_oracle(goal, self._oracle(goal), batch)
+            state = self._state(goal)
+        self.folder.log.compact()
+        return self._refresh(state)
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    def _replay(self) -> None:
+        log = self.folder.log
+        table = log.questions()
+        self.questions = questions_of(table)
+        rounds = rounds_of(table)
+        self._rounds = len(rounds)
+        # Events follow rows one to one in time: remember how many events had happened at each row that a round names.
+        events: list[Answer] = []
+        seen = [0]
+        for row in answers_of(log.answers()):
+            events += self.ledger.take([row])
+            seen.append(len(events))
+        replay(
+            self.sampler,
+            [Round(r.number, seen[r.after], r.questions) for r in rounds],
+            events,
+        )
+
+    def _read_answers(self) -> None:
+        rows = answers_of(self.folder.log.answers(since=self.ledger.position))
+        self.sampler.tell(self.ledger.take(rows))
+
+    def _append(self, answers: list[LoggedAnswer]) -> None:
+        if answers:
+            self.folder.log.append_answers(answers_table(answers), guard=self.lease.check)
+        self._read_answers()
+
+    # -- answers that cost nothing ------------------------------------------------------------------------------------
+
+    def _adopt(self) -> None:
+        """Take over what people said in other campaigns of this workspace: nothing is asked twice."""
+        adopted = []
+        for name in self.folder.workspace.campaigns():
+            if name == self.folder.name:
+                continue
+            table = CampaignFolder(self.folder.workspace, name).log.answers(since=self._adopted.get(name, 0))
+            self._adopted[name] = self._adopted.get(name, 0) + table.num_rows
+            for row in answers_of(table):
+                if row.source in PEOPLE_SOURCES and row.question_id != OUTSIDE:
+                    undoes = f"{name}/{row.undoes}" if row.undoes is not None else None
+                    source = f"campaign {name}"
+                    adopted.append(
+                        LoggedAnswer(f"{name}/{row.id}", OUTSIDE, row.u, row.v, row.value, source, row.annotator, undoes)
+                    )
+        if adopted:
+            self.folder.log.append_answers(answers_table(adopted), guard=self.lease.check)
+
+    def _infer(self) -> None:
+        """Answer pending questions that the closure knows by now."""
+        known = [(q, self.ledger.constraints.known(q.u, q.v)) for q in self.pending() if q.kind == "same"]
+        self._append([self._logged(q, value, INFERRED) for q, value in known if value is not None])
+
+    # -- asking -------------------------------------------------------------------------------------------------------
+
+    def pending(self) -> list[Question]:
+        return self.ledger.pending(self.questions)
+
+    def _ask(self, limit: int) -> list[Question]:
+        asked = list(self.sampler.ask(limit))
+        if asked:
+            table = questions_table(asked, number=self._rounds, after=self.ledger.position)
+            self.folder.log.append_questions(table, guard=self.lease.check)
+            self._rounds += 1
+            self.questions += asked
+        return asked
+
+    def _ask_oracle(self, goal: Goal, oracle: Oracle, batch: int) -> None:
+        # A process that was killed between the two writes left questions without answers: they come first.
+        left = goal.budget - self.ledger.questions
+        free = most_answers(goal.budget) - self.ledger.questions - self.ledger.inferred
+        open_questions = self.pending()[:left] or self._ask(min(batch, left, free))
+        replies = answer_batch(
+            open_questions, self.ledger.constraints, oracle, answer_id=lambda question: self._answer_id(question, goal.oracle)
+        )
+        self._append([self._logged(r.question, r.value, INFERRED if r.inferred else goal.oracle) for r in replies])
+
+    def _publish(self, goal: Goal) -> None:
+        """Keep questions ready for people, never more than the budget allows."""
+        while True:
+            waiting = len(self.pending())
+            wanted = min(AHEAD, goal.budget - self.ledger.questions) - waiting
+            if wanted <= 0 or self._finished_by_itself(goal) or not self._ask(wanted):
+                return
+            self._infer()
+
+    def _oracle(self, goal: Goal) -> Oracle:
+        labels = self.folder.workspace.collection().labels()
+        if labels is None:
+            raise InputError(
+                f"--oracle labels needs labels, and the collection in {self.folder.workspace.location} has none: "
+                "give them to `cccount init --labels`, or let people answer (--oracle people)"
+            )
+        return LabelOracle(labels, error_rate=goal.error_rate, seed=self.settings.seed)
+
+    # -- where it stands ------------------------------------------------------------------------------------------------
+
+    def _finished_by_itself(self, goal: Goal) -> bool:
+        looping = self.ledger.inferred + self.ledger.questions >= most_answers(goal.budget)
+        return self.sampler.done or looping or self._complete
+
+    @property
+    def _complete(self) -> bool:
+        return self.ledger.constraints.complete(self._countable)
+
+    def result(self) -> CountResult:
+        """The sampler's estimate, or the exact number once the answers settle every pair."""
+        result = self.sampler.result()
+        if not self._complete:
+            return result
+        exact = float(self.ledger.constraints.clusters(self._countable))
+        return replace(result, estimate=exact, low=exact, high=exact)
+
+    def _state(self, goal: Goal) -> State:
+        if goal.target_width is not None and self.result().relative_width <= goal.target_width:
+            return "done"
+        if self._finished_by_itself(goal):
+            return "done"
+        if self.ledger.questions >= goal.budget:
+            return "done" if goal.target_width is None else "stopped"
+        waits = goal.oracle == "people" and len(self.pending()) >= min(AHEAD, goal.budget - self.ledger.questions)
+        return "waiting" if waits else "running"
+
+    def _refresh(self, state: State) -> Progress:
+        result = self.result()
+        table = self.folder.estimates()
+        if not table.num_rows or table.column("answers")[-1].as_py() != self.ledger.position:
+            row = {
+                "answers": [self.ledger.position],
+                "questions": [self.ledger.questions],
+                "inferred": [self.ledger.inferred],
+                "estimate": [result.estimate],
+                "low": [result.low],
+                "high": [result.high],
+                "level": [result.level],
+                "refreshed_at": [datetime.now(UTC)],
+            }
+            self.lease.check()
+            self.folder.write_estimates(pa.concat_tables([table, pa.table(row, schema=table.schema)]))
+        return Progress(
+            state=state,
+            result=result,
+            questions=self.ledger.questions,
+            inferred=self.ledger.inferred,
+            contradictions=self.ledger.contradictions,
+            pending=len(self.pending()),
+        )
+
+    def _logged(self, q: Question, value: float | None, source: str) -> LoggedAnswer:
+        return LoggedAnswer(self._answer_id(q, source), q.id, q.u, q.v, value, source, source)
+
+    def _answer_id(self, question: Question, source: str) -> str:
+        # The position makes the id unique even where an inferred answer was withdrawn and comes again.
+        return f"{source}-{question.id}-{self.ledger.position}"
+
+
+def make_sampler(settings: Settings, inputs: Inputs) -> Sampler[CountResult]:
+    return make_counter(settings.method, vectors=inputs.vectors, degree=inputs.degree, seed=settings.seed, level=settings.level)
+
+
+def _check_fingerprints(settings: Settings, inputs: Inputs, folder: CampaignFolder) -> None:
+    for name, expected in settings.fingerprints.items():
+        if inputs.fingerprints[name] != expected:
+            raise WorkspaceError(
+                f"campaign {folder.name!r} was started on other {name} than {folder.workspace.location} has now: "
+                "start a new campaign (--campaign NAME), people's answers carry over to it"
+            )

@@ -1,0 +1,72 @@
+"""Between rows of the query log and the objects that samplers and ledgers work with."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import groupby
+
+import pyarrow as pa
+
+from cccount_dist.sampling.ledger import LoggedAnswer
+from cccount_dist.sampling.replay import Round
+from cccount_dist.sampling.types import Kind, Question
+from storage.schema import ANSWERS, QUESTIONS
+
+
+def questions_table(questions: Sequence[Question], *, number: int, after: int) -> pa.Table:
+    """Rows of `questions/` for one call of ask()."""
+    now = datetime.now(UTC)
+    columns = {
+        "question_id": [q.id for q in questions],
+        "u": [q.u for q in questions],
+        "v": [q.v for q in questions],
+        "kind": [q.kind for q in questions],
+        "purpose": [q.purpose for q in questions],
+        "round": [number] * len(questions),
+        "page": [q.page for q in questions],
+        "asked_at": [now] * len(questions),
+        "after": [after] * len(questions),
+    }
+    return pa.table(columns, schema=QUESTIONS.schema)
+
+
+def rounds_of(table: pa.Table) -> list[Round]:
+    """The calls of ask() that wrote these rows of `questions/`."""
+    rows = zip(*(table.column(name).to_pylist() for name in ("round", "after")), questions_of(table), strict=True)
+    rounds = []
+    for (number, after), group in groupby(rows, key=lambda row: (row[0], row[1])):
+        rounds.append(Round(number=number, after=after, questions=[row[2] for row in group]))
+    return rounds
+
+
+def questions_of(table: pa.Table) -> list[Question]:
+    names = ("question_id", "u", "v", "kind", "purpose", "page")
+    columns = [table.column(name).to_pylist() for name in names]
+    return [Question(id_, u, v, _kind(kind), purpose, page) for id_, u, v, kind, purpose, page in zip(*columns, strict=True)]
+
+
+def answers_table(answers: Sequence[LoggedAnswer], *, seconds: Sequence[float] | None = None) -> pa.Table:
+    """Rows of `answers/`, stamped with the present time."""
+    now = datetime.now(UTC)
+    columns = {
+        "answer_id": [a.id for a in answers],
+        "question_id": [a.question_id for a in answers],
+        "u": [a.u for a in answers],
+        "v": [a.v for a in answers],
+        "value": [a.value for a in answers],
+        "page": [None] * len(answers),
+        "annotator": [a.annotator for a in answers],
+        "answered_at": [now] * len(answers),
+        "seconds": [0.0] * len(answers) if seconds is None else list(seconds),
+        "source": [a.source for a in answers],
+        "undoes": [a.undoes for a in answers],
+    }
+    return pa.table(columns, schema=ANSWERS.schema)
+
+
+def answers_of(table: pa.Table) -> list[LoggedAnswer]:
+    names = ("answer_id", "question_id", "u", "v", "value", "source", "annotator", "undoes")
+    return [LoggedAnswer(*row) for row in zip(*(table.column(name).to_pylist() for name in names), strict=True)]
+
+
+def _kind(text: str) -> Kind:
+    return "rating" if text == "rating" else "same"

@@ -1,0 +1,332 @@
+"""The `cccount` command. Results go to standard output, progress and messages to standard error.
+
+Exit codes: 0 success, 1 a failure that is explained in one line, 2 wrong usage. Everything heavy is imported inside the commands,
+so that `cccount --help` answers at once.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from flows import texts
+from storage.errors import CccountError
+
+app = typer.Typer(
+    name="cccount",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode="rich",
+    help="""Count and group a huge image collection from a few human answers.
+
+    The way: [bold]init[/bold] (what is in the collection), [bold]embed[/bold] (a vector for each image),
+    [bold]neighbors[/bold] (who is similar), [bold]count[/bold] (how many different ones, ± how much).
+
+    Every command can be interrupted and run again: what is done stays done.
+
+    Try it: cccount demo""",
+)
+answers_app = typer.Typer(
+    no_args_is_help=True, help="Take questions out to a file, and answers in from one.", rich_markup_mode="rich"
+)
+app.add_typer(answers_app, name="answers")
+
+Workspace = Annotated[str, typer.Argument(metavar="WORKSPACE", help="The workspace's folder.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
+Compute = Annotated[
+    str,
+    typer.Option(
+        metavar="local|tcp://…|tls://…", help="Where to compute: a Dask cluster of this machine, or a scheduler's address."
+    ),
+]
+Workers = Annotated[
+    int | None, typer.Option(help="Processes of the local cluster; default: one for each core.", show_default=False)
+]
+Memory = Annotated[
+    str | None, typer.Option(metavar="SIZE", help="Memory of each local process, such as 2GiB.", show_default=False)
+]
+CampaignName = Annotated[str, typer.Option("--campaign", help="The campaign's name.")]
+
+
+@app.command()
+def init(
+    workspace: Workspace,
+    images: Annotated[str | None, typer.Option(metavar="DIR", help="A folder of images, read recursively.")] = None,
+    manifest: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A csv or parquet table with a path or uri for each item.")
+    ] = None,
+    embeddings: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Vectors: .npy, .npz, .parquet, .zarr, or a folder with img_emb/.")
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|COLUMN", help="Known classes, for simulation: .npy, .csv, .parquet, or a column of the manifest."
+        ),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Make a workspace from images, a table or vectors.
+
+    Example: cccount init census --images photos/
+    """
+    from flows.initialise import initialise
+
+    report = initialise(workspace, images=images, manifest=manifest, embeddings=embeddings, labels=labels)
+    _show(report, json_, texts.initialised)
+
+
+@app.command()
+def embed(
+    workspace: Workspace,
+    encoder: Annotated[
+        str, typer.Option(metavar="NAME", help="Which encoder; `cccount doctor` lists those that work here.")
+    ] = "auto",
+    components: Annotated[
+        int | None, typer.Option(help="Centre the vectors and keep this many principal components.", show_default=False)
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first image that cannot be read.")] = False,
+    compute: Compute = "local",
+    workers: Workers = None,
+    memory_limit: Memory = None,
+    json_: Json = False,
+) -> None:
+    """Give every image a vector.
+
+    An image that cannot be read is recorded with its reason and left out; the others go on.
+
+    Example: cccount embed census
+    """
+    report = _run(
+        "embed",
+        workspace=workspace,
+        encoder=encoder,
+        components=components,
+        strict=strict,
+        compute=compute,
+        workers=workers,
+        memory_limit=memory_limit,
+    )
+    _show(report, json_, texts.embedded)
+
+
+@app.command()
+def neighbors(
+    workspace: Workspace,
+    k: Annotated[int, typer.Option(help="Neighbours to keep for each item.")] = 50,
+    metric: Annotated[str, typer.Option(metavar="cosine|correlation|euclidean", help="What similar means.")] = "cosine",
+    engine: Annotated[str, typer.Option(metavar="exact|approximate", help="exact up to some hundred thousand items.")] = "exact",
+    store_similarity: Annotated[
+        bool, typer.Option("--store-similarity", help="Keep all similarities as a blockwise store, too.")
+    ] = False,
+    compute: Compute = "local",
+    workers: Workers = None,
+    memory_limit: Memory = None,
+    json_: Json = False,
+) -> None:
+    """Find the nearest neighbours and the degree of every item.
+
+    Example: cccount neighbors census --k 50
+    """
+    report = _run(
+        "neighbors",
+        workspace=workspace,
+        k=k,
+        metric=metric,
+        engine=engine,
+        store_similarity=store_similarity,
+        compute=compute,
+        workers=workers,
+        memory_limit=memory_limit,
+    )
+    _show(report, json_, texts.neighbours)
+
+
+@app.command()
+def count(
+    workspace: Workspace,
+    campaign: CampaignName = "count",
+    method: Annotated[
+        str | None, typer.Option(metavar="auto|nis|nested-mc", help="The estimator; auto chooses.", show_default="auto")
+    ] = None,
+    budget: Annotated[
+        int, typer.Option(help="How many questions may be asked, in all. A larger one goes on from where it stands.")
+    ] = 2000,
+    target_width: Annotated[
+        float | None,
+        typer.Option(metavar="W", help="Stop when the interval's width is at most W times the estimate.", show_default=False),
+    ] = None,
+    level: Annotated[float | None, typer.Option(help="Level of the interval.", show_default="0.95")] = None,
+    oracle: Annotated[
+        str, typer.Option(metavar="people|labels", help="Who answers: people, or the label column (simulation).")
+    ] = "people",
+    error_rate: Annotated[float, typer.Option(metavar="E", help="With --oracle labels: lie with this probability.")] = 0.0,
+    seed: Annotated[int | None, typer.Option(help="The same seed and answers give the same questions.", show_default="0")] = None,
+    json_: Json = False,
+) -> None:
+    """Estimate how many different ones there are, with an interval.
+
+    With --oracle people the questions are written and the command returns: answers come through a file (`cccount answers`), and
+    `cccount advance` goes on.
+
+    Example: cccount count census --budget 2000 --oracle labels
+    """
+    report = _run(
+        "count",
+        workspace=workspace,
+        campaign=campaign,
+        method=method,
+        seed=seed,
+        level=level,
+        budget=budget,
+        target_width=target_width,
+        oracle=oracle,
+        error_rate=error_rate,
+    )
+    _show(report, json_, texts.counted)
+
+
+@app.command()
+def advance(workspace: Workspace, campaign: CampaignName = "count", json_: Json = False) -> None:
+    """Advance a campaign by one step: what a scheduled run does.
+
+    Reads new answers, asks new questions, refreshes the result. Run twice or killed anywhere, the campaign is the same.
+
+    Example: cccount advance census --campaign count
+    """
+    _show(_run("advance", workspace=workspace, campaign=campaign), json_, texts.counted)
+
+
+@app.command()
+def status(
+    workspace: Workspace,
+    campaign: Annotated[str | None, typer.Option(help="Only this campaign.", show_default=False)] = None,
+    json_: Json = False,
+) -> None:
+    """Say where every campaign stands, and what it waits for.
+
+    Example: cccount status census
+    """
+    from flows.campaign import status as status_of
+
+    _show(status_of(workspace, campaign), json_, texts.standing)
+
+
+@answers_app.command("export")
+def answers_export(
+    workspace: Workspace,
+    campaign: CampaignName = "count",
+    file: Annotated[str, typer.Option(help="Where to write: .csv, .parquet or .json.")] = "answers.csv",
+    json_: Json = False,
+) -> None:
+    """Write every answer, and every open question with an empty value.
+
+    Example: cccount answers export census --campaign count --file questions.csv
+    """
+    from flows.answers import export_answers
+
+    _show(export_answers(workspace, campaign, file), json_, texts.exported)
+
+
+@answers_app.command("import")
+def answers_import(
+    workspace: Workspace,
+    campaign: CampaignName = "count",
+    file: Annotated[str, typer.Option(help="What to read: .csv, .parquet or .json.")] = "answers.csv",
+    json_: Json = False,
+) -> None:
+    """Read answers. Importing a file twice changes nothing.
+
+    Example: cccount answers import census --campaign count --file questions.csv
+    """
+    from flows.answers import import_answers
+
+    _show(import_answers(workspace, campaign, file), json_, texts.imported)
+
+
+@app.command()
+def report(
+    workspace: Workspace,
+    campaign: Annotated[str | None, typer.Option(help="Only this campaign.", show_default=False)] = None,
+    json_: Json = False,
+) -> None:
+    """Write one self-contained report.html: it opens anywhere, also offline.
+
+    Example: cccount report census
+    """
+    from flows.report import write_reports
+
+    _show(write_reports(workspace, campaign), json_, texts.reported)
+
+
+@app.command()
+def verify(workspace: Workspace, json_: Json = False) -> None:
+    """Check every shard, part and marker; say what is damaged and what to do.
+
+    Example: cccount verify census
+    """
+    found = _run("verify", workspace=workspace)
+    _show(found, json_, texts.verified)
+    if not found["ok"]:
+        raise typer.Exit(1)
+
+
+@app.command()
+def demo(
+    directory: Annotated[str, typer.Option(help="Where to put the images, the workspace and the report.")] = "demo",
+    json_: Json = False,
+) -> None:
+    """The whole way on bundled images, with a kill in the middle: about a minute.
+
+    Example: cccount demo
+    """
+    from flows.demo import demo as run_demo
+
+    _show(run_demo(directory), json_, lambda r: f"Open {r['report']}")
+
+
+@app.command()
+def doctor(compute: Compute = "local", json_: Json = False) -> None:
+    """Show what works on this machine and what does not: versions, store, cluster, encoders, Prefect.
+
+    Example: cccount doctor
+    """
+    from flows.doctor import doctor as examine
+
+    found = examine(compute=compute)
+    _show(found, json_, texts.examined)
+    if not found["ok"]:
+        raise typer.Exit(1)
+
+
+def _run(stage: str, **parameters: Any) -> dict[str, Any]:
+    from flows.orchestration import run_stage
+
+    return run_stage(stage, **parameters)
+
+
+def _show(result: dict[str, Any], as_json: bool, text: Callable[[dict[str, Any]], str]) -> None:
+    typer.echo(json.dumps(result, allow_nan=False) if as_json else text(result))
+
+
+def main() -> None:
+    """Entry point of the command."""
+    try:
+        app()
+    except CccountError as error:
+        _fail(str(error))
+    except BrokenPipeError:
+        # The reader of our output went away (`cccount status | head`): nothing to explain, and nobody to explain it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        _fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+
+
+def _fail(line: str) -> None:
+    typer.echo(f"cccount: {' '.join(line.split())}", err=True)
+    sys.exit(1)

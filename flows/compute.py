@@ -1,0 +1,137 @@
+"""The choice of Dask cluster, and one way to run many tasks on it with progress.
+
+Tasks are plain `client.map` tasks: a Prefect task costs some 70 times as much, so Prefect sees stages and Dask sees shards and
+tiles. Nothing large travels: a task gets a workspace location and numbers, and returns a small report.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+import dask
+import distributed
+from distributed.comm.core import CommClosedError
+
+from flows.progress import progress
+from storage.errors import ComputeError, InputError
+from storage.version import __version__
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+CONNECT_SECONDS = 10
+
+
+@contextmanager
+def open_client(
+    compute: str = "local", *, workers: int | None = None, memory_limit: str | None = None
+) -> Iterator[distributed.Client]:
+    """Connect to a cluster, or start a local one for as long as the context lasts.
+
+    A local cluster has one process for each core and one thread in each process: blocks are BLAS-bound, and two levels of
+    threads fight for the same cores.
+    """
+    if workers is not None and workers < 1:
+        raise InputError(f"--workers must be at least 1, not {workers}")
+    if compute == "local":
+        with _local_cluster(workers or os.cpu_count() or 1, memory_limit) as cluster, distributed.Client(cluster) as client:
+            yield client
+    elif compute.startswith(("tcp://", "tls://")):
+        if workers is not None or memory_limit is not None:
+            raise InputError(f"--workers and --memory-limit are for a local cluster: {compute} has its own")
+        with _connected(compute) as client:
+            yield client
+    else:
+        raise InputError(f"--compute takes local, tcp://host:port or tls://host:port, not {compute!r}")
+
+
+@contextmanager
+def _local_cluster(workers: int, memory_limit: str | None) -> Iterator[distributed.LocalCluster]:
+    try:
+        limit = dask.utils.parse_bytes(memory_limit) if memory_limit else "auto"
+    except ValueError as error:
+        raise InputError(f"--memory-limit takes a size such as 2GiB, not {memory_limit!r}") from error
+    # A nanny that is told to stop while its worker starts logs at warning level: not the user's business.
+    with distributed.LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        memory_limit=limit,
+        dashboard_address=None,
+        silence_logs=logging.ERROR,
+    ) as cluster:
+        yield cluster
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[distributed.Client]:
+    try:
+        client = distributed.Client(address, timeout=CONNECT_SECONDS)
+    except (OSError, TimeoutError) as error:
+        raise ComputeError(
+            f"no Dask scheduler answers at {address}: start one with `dask scheduler`, or use --compute local"
+        ) from error
+    with client:
+        _require_workers(client, address)
+        yield client
+
+
+def _require_workers(client: distributed.Client, address: str) -> None:
+    if not client.scheduler_info()["workers"]:
+        raise ComputeError(f"the Dask scheduler at {address} has no workers: start some with `dask worker {address}`")
+    try:
+        theirs = client.run(_version)
+    except ModuleNotFoundError as error:
+        raise ComputeError(
+            f"cccount is not installed on the workers of {address}: install version {__version__} there"
+        ) from error
+    strangers = sorted({v for v in theirs.values() if v != __version__})
+    if strangers:
+        raise ComputeError(
+            f"the workers of {address} run cccount {', '.join(strangers)}, this is {__version__}: install the same"
+        )
+
+
+def _version() -> str:
+    return __version__
+
+
+def run_tasks(
+    client: distributed.Client,
+    function: Callable[[T], R],
+    tasks: Sequence[T],
+    *,
+    describe: str,
+    unit: str,
+    done_before: int = 0,
+    retries: int = 3,
+) -> list[R]:
+    """Run `function` on every task and return the results in the order of the tasks.
+
+    A task that dies with its worker runs again elsewhere, so tasks must be harmless to repeat. `done_before` counts what an
+    earlier, interrupted run has finished: it shows in the progress, and is not computed.
+    """
+    futures = client.map(function, tasks, pure=False, retries=retries)
+    place = {future.key: i for i, future in enumerate(futures)}
+    results: dict[int, R] = {}
+    try:
+        with progress(describe, done_before + len(tasks), unit) as update:
+            update(done_before)
+            for future in distributed.as_completed(futures):
+                results[place[future.key]] = future.result()
+                update(done_before + len(results))
+    except distributed.KilledWorker as error:
+        raise ComputeError(
+            f"{describe}: a task killed {error.last_worker.name} and others before it, most likely out of memory: "
+            "give the workers more memory (--memory-limit) or use fewer of them (--workers)"
+        ) from error
+    except (distributed.client.FutureCancelledError, CommClosedError) as error:
+        raise ComputeError(
+            f"{describe}: the Dask scheduler was lost after {done_before + len(results)} of {done_before + len(tasks)} {unit}: "
+            "run the same command again, what is done stays done"
+        ) from error
+    finally:
+        if len(results) < len(futures) and client.status == "running":
+            client.cancel(futures)
+    return [results[i] for i in range(len(tasks))]

@@ -1,0 +1,96 @@
+"""What works on this machine and what does not: versions, cluster, store, encoders, Prefect server."""
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from flows.orchestration import server_url
+from storage.errors import CccountError
+from storage.objects import LocalObjects
+from storage.version import __version__
+
+PACKAGES = (
+    "dask",
+    "distributed",
+    "zarr",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "pyarrow",
+    "prefect",
+    "numba",
+    "fastapi",
+    "sqlalchemy",
+)
+
+
+def doctor(*, compute: str = "local") -> dict[str, Any]:
+    """Return `ok` and a list of checks; a failed check says what to do."""
+    checks = [_versions(), _tried("store", _store), _tried("cluster", lambda: _cluster(compute)), *_encoders(), _prefect()]
+    return {"ok": all(check["ok"] for check in checks if check["needed"]), "checks": checks}
+
+
+def _check(name: str, detail: str, *, ok: bool = True, needed: bool = True) -> dict[str, Any]:
+    return {"check": name, "ok": ok, "needed": needed, "detail": detail}
+
+
+def _tried(name: str, try_it: Callable[[], str]) -> dict[str, Any]:
+    try:
+        return _check(name, try_it())
+    except (CccountError, OSError) as error:
+        return _check(name, str(error), ok=False)
+
+
+def _versions() -> dict[str, Any]:
+    found, missing = [], []
+    for package in PACKAGES:
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            missing.append(package)
+    python = ".".join(map(str, sys.version_info[:3]))
+    detail = f"cccount {__version__}, Python {python}, {', '.join(found)}"
+    if missing:
+        detail += f"; missing: {', '.join(missing)} (install with `pip install -c constraints.txt cccount`)"
+    return _check("versions", detail, ok=not missing)
+
+
+def _store() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        objects = LocalObjects(Path(folder))
+        start = time.perf_counter()
+        for i in range(10):
+            objects.create(f"probe-{i}", b"x" * 1000)
+        each = (time.perf_counter() - start) / 10
+    return f"durable writes take {1000 * each:.1f} ms each in {tempfile.gettempdir()}"
+
+
+def _cluster(compute: str) -> str:
+    from flows.compute import open_client
+
+    start = time.perf_counter()
+    with open_client(compute) as client:
+        workers = client.scheduler_info()["workers"]
+        client.submit(os.getpid).result(timeout=60)
+        memory = sum(worker["memory_limit"] for worker in workers.values()) / 2**30
+    return f"{len(workers)} workers with {memory:.1f} GiB together ({compute}), ready in {time.perf_counter() - start:.1f} s"
+
+
+def _encoders() -> list[dict[str, Any]]:
+    from cccount_dist.embedding.encoders import available_encoders
+
+    return [_check(f"encoder {name}", detail, ok=ok, needed=False) for name, ok, detail in available_encoders()]
+
+
+def _prefect() -> dict[str, Any]:
+    url = server_url()
+    if url is None:
+        return _check("prefect", "no server configured: stages run plainly, runs are not recorded", needed=False)
+    from flows.orchestration import require_answer
+
+    return _tried("prefect", lambda: require_answer(url) or f"the server at {url} answers")

@@ -1,0 +1,113 @@
+"""`cccount init`: a collection from images, a manifest or given vectors, and the workspace that holds it.
+
+Everything that can be wrong with the input is found before the first byte is written. Killed while vectors are copied, the
+same command goes on where it stopped; failed, it takes back what it wrote.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from cccount_dist.embedding.given import ATTRIBUTES, given_collection, write_given
+from cccount_dist.embedding.readers.labels import is_label_file, labelled, with_folder_labels, with_label_file
+from cccount_dist.embedding.readers.rows import numbered
+from cccount_dist.embedding.readers.source import read_images, read_manifest
+from cccount_dist.embedding.readers.vectors import Vectors, open_vectors
+from flows.progress import progress
+from storage.errors import InputError, WorkspaceError
+from storage.objects import open_objects
+from storage.schema import EMBEDDINGS
+from storage.workspace import Workspace
+
+FEWEST = 2
+
+
+def initialise(
+    workspace: str,
+    *,
+    images: str | None = None,
+    manifest: str | None = None,
+    embeddings: str | None = None,
+    labels: str | None = None,
+) -> dict[str, Any]:
+    """Make a workspace from exactly one source and return the fields of `cccount init --json`."""
+    if sum(source is not None for source in (images, manifest, embeddings)) != 1:
+        raise InputError("give exactly one of --images, --manifest and --embeddings")
+    label_file = Path(labels) if labels is not None and is_label_file(labels) else None
+    column = labels if label_file is None else None
+    vectors: Vectors | None = None
+    if images is not None:
+        table = _from_images(Path(images), column)
+    elif manifest is not None:
+        table = numbered(read_manifest(Path(manifest), column))
+    else:
+        vectors = open_vectors(Path(str(embeddings)), column)
+        with progress("reading vectors", vectors.items, "vectors") as update:
+            table = given_collection(vectors, Path(str(embeddings)), update)
+    if label_file is not None:
+        table = with_label_file(table, label_file)
+    if len(table) < FEWEST:
+        raise InputError(f"{images or manifest or embeddings} has one item: there is nothing to compare it with")
+    if vectors is None:
+        Workspace.create(workspace, table)
+    else:
+        _write(workspace, table, vectors)
+    return {
+        "workspace": workspace,
+        "items": len(table),
+        "dimensions": None if vectors is None else vectors.dimensions,
+        "labelled": labelled(table),
+        "failed": [
+            {"id": row["id"], "reason": row["problem"]}
+            for row in table.filter(pa.compute.is_valid(table.column("problem"))).select(["id", "problem"]).to_pylist()
+        ],
+    }
+
+
+def _from_images(folder: Path, column: str | None) -> pa.Table:
+    table = numbered(read_images(folder))
+    if column is None:
+        return table
+    if column != "folder":
+        raise InputError(f"--labels {column}: a folder of images has no columns; give a .npy, .csv or .parquet file, or `folder`")
+    return with_folder_labels(table)
+
+
+def _write(location: str, table: pa.Table, vectors: Vectors) -> None:
+    workspace = _unfinished(location, table)
+    fresh = not Path(location).exists()
+    if workspace is None:
+        workspace = Workspace.create(location, table)
+    try:
+        shape = (vectors.items, vectors.dimensions)
+        array = workspace.create_array(EMBEDDINGS, shape, attributes=ATTRIBUTES)
+        with progress("writing vectors", vectors.items, "vectors") as update:
+            write_given(array, vectors, update)
+    except BaseException:
+        _take_back(location, fresh=fresh)
+        raise
+
+
+def _unfinished(location: str, table: pa.Table) -> Workspace | None:
+    """Return the workspace that a killed `init` of the same vectors left, or None."""
+    try:
+        workspace = Workspace.open(location)
+    except WorkspaceError:
+        return None
+    if not workspace.collection().table.equals(table):
+        return None
+    unfinished = not workspace.has_array(EMBEDDINGS) or workspace.array(EMBEDDINGS).missing()
+    return workspace if unfinished else None
+
+
+def _take_back(location: str, *, fresh: bool) -> None:
+    objects = open_objects(location)
+    # First what makes it a workspace: a process that is killed in here leaves no workspace either.
+    for key in ("workspace.toml", EMBEDDINGS.name, "markers", "collection.parquet"):
+        objects.delete(key)
+    if fresh:
+        objects.delete("")
+
+
+__all__ = ["initialise"]

@@ -1,0 +1,66 @@
+"""Run a stage under Prefect when a Prefect server is configured, and plainly when none is.
+
+Calling a Prefect flow without a server starts a hidden one, which takes longer than most of our stages and can fail by its own
+timeout. So without a server the stage's plain function runs: nothing is lost, because the truth about a stage is in the
+workspace (done-markers, log), never in Prefect. `docs/prefect.md` has the measurement.
+"""
+
+import os
+import tomllib
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from storage.errors import ComputeError
+
+ANSWER_SECONDS = 3
+
+
+def server_url() -> str | None:
+    """The Prefect API that the environment or the active profile names. Reads files, so that Prefect need not be imported."""
+    if url := os.environ.get("PREFECT_API_URL"):
+        return url
+    home = Path(os.environ.get("PREFECT_HOME", "~/.prefect")).expanduser()
+    path = Path(os.environ.get("PREFECT_PROFILES_PATH", home / "profiles.toml"))
+    try:
+        profiles = tomllib.loads(path.read_text())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except tomllib.TOMLDecodeError as error:
+        raise ComputeError(f"{path} is not valid TOML ({error}): mend it, or set PREFECT_API_URL") from error
+    active = os.environ.get("PREFECT_PROFILE", profiles.get("active", ""))
+    url = profiles.get("profiles", {}).get(active, {}).get("PREFECT_API_URL")
+    return str(url) if url else None
+
+
+def run_stage(name: str, **parameters: Any) -> dict[str, Any]:
+    """Run the stage `name` of `flows.stages`, as a Prefect flow run if a server is configured."""
+    url = server_url()
+    if url is None:
+        from flows import stages
+
+        plain: dict[str, Any] = getattr(stages, name)(**parameters)
+        return plain
+    require_answer(url)
+    os.environ.setdefault("DO_NOT_TRACK", "1")
+    os.environ.setdefault("PREFECT_SERVER_ALLOW_EPHEMERAL_MODE", "false")
+    # The server keeps the run's log; the terminal shows our own progress, and a failure as one line instead of a traceback.
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+    from flows import scheduled
+
+    recorded: dict[str, Any] = getattr(scheduled, name)(**parameters)
+    return recorded
+
+
+def require_answer(url: str) -> None:
+    try:
+        with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=ANSWER_SECONDS):  # noqa: S310  the user's own server
+            return
+    except urllib.error.HTTPError:
+        return  # it answers; whether we may use it is for Prefect's client to say
+    except (OSError, ValueError) as error:
+        raise ComputeError(
+            f"the Prefect server at {url} does not answer ({error}): start it with `prefect server start`, "
+            "or unset PREFECT_API_URL to run without one"
+        ) from error

@@ -1,0 +1,135 @@
+"""The Prefect flows: what deployments schedule, and what the command line runs when a Prefect server is configured.
+
+A Prefect task is a stage. Shards and tiles are Dask tasks inside it. Prefect's state is never the truth about a campaign or an
+array: a crashed run is simply run again, and goes on from the workspace.
+"""
+
+from typing import Any
+
+from prefect import flow, get_run_logger, task
+from prefect.client.schemas.objects import State, TaskRun
+from prefect.states import Completed
+
+from flows import stages
+from flows.campaign import CountOptions
+from storage.errors import ComputeError, LeaseError
+
+Report = dict[str, Any]
+
+
+async def _worth_retrying(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
+    """A lost cluster comes back; wrong input does not."""
+    error = await state.aresult(raise_on_failure=False)
+    return isinstance(error, ComputeError)
+
+
+RETRY: dict[str, Any] = {"retries": 2, "retry_delay_seconds": 10, "retry_condition_fn": _worth_retrying}
+
+embed_stage = task(stages.embed, name="embed", **RETRY)
+neighbors_stage = task(stages.neighbors, name="neighbors", **RETRY)
+count_stage = task(stages.count, name="count", **RETRY)
+advance_stage = task(stages.advance, name="advance", **RETRY)
+verify_stage = task(stages.verify, name="verify")
+
+
+@flow(name="cccount-embed")
+def embed(
+    workspace: str,
+    *,
+    encoder: str | None = None,
+    components: int | None = None,
+    strict: bool = False,
+    compute: str = "local",
+    workers: int | None = None,
+    memory_limit: str | None = None,
+) -> Report:
+    """Give every image of the collection a vector."""
+    return embed_stage(
+        workspace=workspace,
+        encoder=encoder,
+        components=components,
+        strict=strict,
+        compute=compute,
+        workers=workers,
+        memory_limit=memory_limit,
+    )
+
+
+@flow(name="cccount-neighbors")
+def neighbors(
+    workspace: str,
+    *,
+    k: int = 50,
+    metric: str = "cosine",
+    engine: str = "exact",
+    store_similarity: bool = False,
+    compute: str = "local",
+    workers: int | None = None,
+    memory_limit: str | None = None,
+) -> Report:
+    """Find the k nearest neighbours and the degree of every item."""
+    return neighbors_stage(
+        workspace=workspace,
+        k=k,
+        metric=metric,
+        engine=engine,
+        store_similarity=store_similarity,
+        compute=compute,
+        workers=workers,
+        memory_limit=memory_limit,
+    )
+
+
+@flow(name="cccount-count")
+def count(
+    workspace: str,
+    campaign: str = "count",
+    method: str | None = None,
+    seed: int | None = None,
+    level: float | None = None,
+    budget: int = 2000,
+    target_width: float | None = None,
+    oracle: str = "people",
+    error_rate: float = 0.0,
+) -> Report:
+    """Start a count campaign or go on with it, until it is done or waits for people."""
+    return count_stage(workspace, campaign, method, seed, level, budget, target_width, oracle, error_rate)
+
+
+@flow(name="cccount-advance")
+def advance(workspace: str, campaign: str) -> Any:
+    """Advance a campaign by one idempotent step. Another process at work on it is no failure: that run is skipped."""
+    try:
+        return advance_stage(workspace, campaign)
+    except LeaseError as error:
+        get_run_logger().info("skipped: %s", error)
+        return Completed(name="Skipped", message=str(error))
+
+
+@flow(name="cccount-verify")
+def verify(workspace: str) -> Report:
+    """Check every shard, part and marker of a workspace."""
+    return verify_stage(workspace)
+
+
+@flow(name="cccount-pipeline")
+def pipeline(
+    workspace: str,
+    encoder: str | None = None,
+    k: int = 50,
+    metric: str = "cosine",
+    campaign: str = "count",
+    budget: int = 2000,
+    oracle: str = "people",
+    compute: str = "local",
+    workers: int | None = None,
+    memory_limit: str | None = None,
+) -> Report:
+    """The whole way from images to a count. Run it again at any time: only what is missing is computed."""
+    CountOptions(budget=budget, oracle=oracle)  # wrong options are refused before hours of embedding, not after
+    cluster = {"compute": compute, "workers": workers, "memory_limit": memory_limit}
+    return {
+        "embed": embed_stage(workspace, encoder=encoder, **cluster),
+        "neighbors": neighbors_stage(workspace, k=k, metric=metric, **cluster),
+        "count": count_stage(workspace, campaign, budget=budget, oracle=oracle),
+    }

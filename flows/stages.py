@@ -1,0 +1,78 @@
+"""The stages as plain functions of plain arguments: what both the command line and the Prefect flows run.
+
+Each imports what it needs when it runs: a count should not wait for Dask to load.
+"""
+
+from typing import Any
+
+Report = dict[str, Any]
+
+
+def embed(
+    workspace: str,
+    *,
+    encoder: str | None = None,
+    components: int | None = None,
+    strict: bool = False,
+    compute: str = "local",
+    workers: int | None = None,
+    memory_limit: str | None = None,
+) -> Report:
+    """Give every image of the collection a vector."""
+    from cccount_dist.embedding.encoders import DEFAULT_ENCODER
+    from flows.compute import open_client
+    from flows.embed import embed
+
+    with open_client(compute, workers=workers, memory_limit=memory_limit) as client:
+        return embed(workspace, encoder=encoder or DEFAULT_ENCODER, components=components, strict=strict, client=client)
+
+
+def neighbors(
+    workspace: str,
+    *,
+    k: int = 50,
+    metric: str = "cosine",
+    engine: str = "exact",
+    store_similarity: bool = False,
+    compute: str = "local",
+    workers: int | None = None,
+    memory_limit: str | None = None,
+) -> Report:
+    """Find the k nearest neighbours and the degree of every item."""
+    from flows.compute import open_client
+    from flows.neighbors import neighbors
+
+    with open_client(compute, workers=workers, memory_limit=memory_limit) as client:
+        return neighbors(workspace, k=k, metric=metric, engine=engine, store_similarity=store_similarity, client=client)
+
+
+def count(
+    workspace: str,
+    campaign: str = "count",
+    method: str | None = None,
+    seed: int | None = None,
+    level: float | None = None,
+    budget: int = 2000,
+    target_width: float | None = None,
+    oracle: str = "people",
+    error_rate: float = 0.0,
+) -> Report:
+    """Start a count campaign or go on with it, until it is done or waits for people."""
+    from flows.campaign import CountOptions, count
+
+    options = CountOptions(method, seed, level, budget, target_width, oracle, error_rate)
+    return count(workspace, campaign, options)
+
+
+def advance(workspace: str, campaign: str) -> Report:
+    """Advance a campaign by one idempotent step."""
+    from flows.campaign import advance
+
+    return advance(workspace, campaign)
+
+
+def verify(workspace: str) -> Report:
+    """Check everything that the workspace holds."""
+    from flows.verify import verify
+
+    return verify(workspace)

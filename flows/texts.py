@@ -1,0 +1,83 @@
+"""What the commands say to a person. Each function turns a report, which `--json` would print as it is, into a few lines."""
+
+from typing import Any
+
+Report = dict[str, Any]
+
+
+def initialised(r: Report) -> str:
+    vectors = f", vectors of {r['dimensions']} dimensions" if r["dimensions"] else ""
+    labels = ", with labels" if r["labelled"] else ""
+    following = "neighbors" if r["dimensions"] else "embed"
+    return f"{r['workspace']}: {r['items']:,} items{vectors}{labels}.\nNext: cccount {following} {r['workspace']}"
+
+
+def embedded(r: Report) -> str:
+    failed = r["failed"]
+    text = f"{r['items']:,} items embedded with {r['encoder']} ({r['dimensions']} dimensions) in {r['seconds']:.1f} s."
+    if failed:
+        text += f"\n{len(failed)} could not be read and are left out; the first: {failed[0]['id']}: {failed[0]['reason']}"
+    return text
+
+
+def neighbours(r: Report) -> str:
+    kind = f"{r['k']} neighbours each by {r['metric']} similarity ({r['engine']})"
+    tiles = f"{r['tiles']:,} tiles, {r['tiles_resumed']:,} of them from before"
+    recall = "" if r["recall"] is None else f" Recall on a sample: {r['recall']:.3f}."
+    return f"{r['items']:,} items, {kind}; {tiles}; {r['seconds']:.1f} s.{recall}"
+
+
+def counted(r: Report) -> str:
+    if r["estimate"] is None:
+        text = f"No estimate yet: between {r['low']:,.0f} and {r['high']:,.0f} clusters, for certain."
+    else:
+        text = f"About {r['estimate']:,.1f} clusters ({r['level']:.0%} interval {r['low']:,.1f} to {r['high']:,.1f})"
+        text += f", from {r['questions']:,} answers and {r['inferred']:,} free ones ({r['method']})."
+    if r["state"] == "waiting":
+        text += f"\n{r['pending']:,} questions wait for people: see `cccount answers export --help`."
+    if r["state"] == "stopped" and r["forecast_questions"]:
+        text += f"\nThe budget is used up, the width not reached: about {r['forecast_questions']:,} questions in all would do."
+    if r["contradictions"]:
+        text += f"\n{r['contradictions']:,} answers contradict others."
+    return text
+
+
+def standing(r: Report) -> str:
+    if not r["campaigns"]:
+        return "No campaign yet. Start one with: cccount count WORKSPACE"
+    lines = [f"{'campaign':<20} {'method':<10} {'state':<8} {'answers':>8} {'pending':>8} {'contradictions':>14}  result"]
+    for c in r["campaigns"]:
+        numbers = f"{c['questions']:>8,} {c['pending']:>8,} {c['contradictions']:>14,}"
+        lines.append(f"{c['campaign']:<20} {c['method']:<10} {c['state']:<8} {numbers}  {_interval(c['result'])}")
+    return "\n".join(lines)
+
+
+def _interval(result: Report | None) -> str:
+    if result is None:
+        return ""
+    ends = f"[{result['low']:,.1f}, {result['high']:,.1f}]"
+    return ends if result["estimate"] is None else f"{result['estimate']:,.1f} {ends}"
+
+
+def exported(r: Report) -> str:
+    todo = "Fill in `value` (same, different, unsure) and import the file."
+    return f"{r['file']}: {r['answered']:,} answers, {r['pending']:,} open questions. {todo}"
+
+
+def imported(r: Report) -> str:
+    return f"{r['answers']:,} answers read, {r['recorded']:,} of them new. `cccount advance` takes them in."
+
+
+def reported(r: Report) -> str:
+    return "\n".join(r["files"]) or "No campaign yet: nothing to report."
+
+
+def verified(r: Report) -> str:
+    if r["ok"]:
+        return "Everything is sound."
+    return "\n".join(f"{p['path']}: {p['problem']}\n    repair: {p['repair']}" for p in r["problems"])
+
+
+def examined(r: Report) -> str:
+    marks = {(True, True): "ok", (True, False): "ok", (False, True): "FAILED", (False, False): "no"}
+    return "\n".join(f"{marks[c['ok'], c['needed']]:<7} {c['check']}: {c['detail']}" for c in r["checks"])

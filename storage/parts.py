@@ -1,0 +1,90 @@
+"""One parquet part of the query log: its name, its bytes, and the digest that makes a single flipped bit visible.
+
+A name carries the first row of the part, and after a compaction the last one too. The digest stands in the footer's
+metadata and covers the whole file, so a part stays plain parquet for every other reader. Parquet's own page checksums leave
+page headers and footer uncovered: there, one flipped bit can still read as other data. Memory and time: the size of the part.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from storage.errors import CorruptionError
+from storage.schema import TableSpec
+
+REPAIR = (
+    "put it back from a backup; without one, move it and all later parts of its folder away, "
+    "and bring the answers in them in again (`cccount answers import`)"
+)
+_NAME = re.compile(r"part-(\d{12})(?:-(\d{12}))?\.parquet")
+_MARK = b"cccount-blake2b:"
+_BLANK = b"0" * 32
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part that holds the rows from `first`; `last` is known by name only for a compacted one."""
+
+    key: str
+    first: int
+    last: int | None
+
+    def covers(self, other: "Part") -> bool:
+        """True if this compacted part replaces `other`; compactions keep the borders of the parts that they merge."""
+        other_last = other.first if other.last is None else other.last
+        return self.last is not None and self.first <= other.first and other_last <= self.last
+
+
+def part_key(folder: str, first: int, last: int | None = None) -> str:
+    """Return the name of a part.
+
+    >>> part_key("answers", 7), part_key("answers", 0, 99)
+    ('answers/part-000000000007.parquet', 'answers/part-000000000000-000000000099.parquet')
+    """
+    return f"{folder}/part-{first:012d}{'' if last is None else f'-{last:012d}'}.parquet"
+
+
+def parse_parts(folder: str, keys: Iterable[str]) -> tuple[list[Part], list[str]]:
+    """Return the parts among `keys` by first row, of equal ones the longest compacted first, and the keys that are none."""
+    parts, strangers = [], []
+    for key in keys:
+        match = _NAME.fullmatch(key.removeprefix(folder + "/"))
+        if match is None:
+            strangers.append(key)
+        else:
+            parts.append(Part(key, int(match[1]), None if match[2] is None else int(match[2])))
+    parts.sort(key=lambda part: (part.first, 0 if part.last is None else -part.last - 1))
+    return parts, strangers
+
+
+def encode_part(table: pa.Table) -> bytes:
+    """Return the table as parquet bytes with a digest over all of them."""
+    sink = pa.BufferOutputStream()
+    with pq.ParquetWriter(sink, table.schema, write_page_checksum=True, store_schema=False) as writer:
+        writer.write_table(table)
+        # The footer has this behind everything that comes from the rows: the last mark in the file is the right one.
+        writer.add_key_value_metadata({"digest": (_MARK + _BLANK).decode()})
+    data: bytes = sink.getvalue().to_pybytes()
+    head, mark, tail = data.rpartition(_MARK)
+    return head + mark + _digest(head, tail[len(_BLANK) :]) + tail[len(_BLANK) :]
+
+
+def decode_part(data: bytes, spec: TableSpec, where: str) -> pa.Table:
+    """Return the rows of a part; `CorruptionError` that names `where` and the repair if a single byte of it is not as written."""
+    head, _, tail = data.rpartition(_MARK)
+    if not head or tail[: len(_BLANK)] != _digest(head, tail[len(_BLANK) :]):
+        raise CorruptionError(f"{where} is damaged (its bytes are not those that were written): {REPAIR}")
+    try:
+        return spec.check(pq.ParquetFile(pa.BufferReader(data)).read(), where).cast(spec.schema)
+    except CorruptionError as error:
+        raise CorruptionError(f"{error}: {REPAIR}") from error
+
+
+def _digest(head: bytes, tail: bytes) -> bytes:
+    digest = hashlib.blake2b(head, digest_size=len(_BLANK) // 2)
+    digest.update(tail)
+    return digest.hexdigest().encode()

@@ -1,0 +1,138 @@
+"""The query log of a campaign: the questions that were asked and the answers that came, in two append-only folders of parts.
+
+The position of a row is the truth of order: a campaign is its log. Every write runs under the campaign's lock together with
+the guard that checks the lease, so a stale process cannot write; an answer whose id is known is dropped, so a retry is free.
+Appending costs the rows that are new, whatever the length of the log; memory is the rows that were read, plus the answer ids.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from storage.checks import check_answers, check_table
+from storage.errors import ConflictError, InputError
+from storage.journal import JOURNAL, journal_problems
+from storage.lease import lease_problems
+from storage.objects import Objects
+from storage.partfolder import PartFolder
+from storage.problems import Problem
+from storage.schema import ANSWERS, QUESTIONS
+
+Guard = Callable[[], None]
+
+
+class QueryLog:
+    """The log below `prefix` (`campaigns/<name>`). Safe for threads, and for several processes at once."""
+
+    def __init__(self, objects: Objects, prefix: str) -> None:
+        self.objects = objects
+        self.prefix = prefix
+        self._lock = f"{prefix}/lease.json"
+        self._questions = PartFolder(objects, f"{prefix}/questions", QUESTIONS, numbered_by="question_id")
+        self._answers = PartFolder(objects, f"{prefix}/answers", ANSWERS)
+        self._ids: set[str] = set()
+        self._ids_of = 0  # rows of the answer log whose ids are in the set
+
+    def append_questions(self, table: pa.Table, *, guard: Guard | None = None) -> None:
+        """Write questions that go on with the numbers of the log; `ConflictError` if they do not.
+
+        `guard` is called under the lock under which the part is written: what it raises, for instance because the
+        lease was lost, is raised before anything is written.
+        """
+        table = check_table(table, QUESTIONS)
+        with self.objects.locked(self._lock):
+            if guard is not None:
+                guard()
+            expected = self._questions.refresh()
+            numbers = table.column("question_id").to_numpy()
+            wrong = np.flatnonzero(numbers != np.arange(expected, expected + len(numbers)))
+            if len(wrong):
+                raise ConflictError(
+                    f"the question log of {self.prefix} goes on with question {expected + wrong[0]}, not {numbers[wrong[0]]}: "
+                    "another process asked first; read the log again"
+                )
+            if len(numbers):
+                self._questions.append(table)
+
+    def append_answers(self, table: pa.Table, *, guard: Guard | None = None) -> int:
+        """Write the answers whose id is not in the log yet, and return how many these are."""
+        table = check_answers(table)
+        with self.objects.locked(self._lock):
+            if guard is not None:
+                guard()
+            new = self._unknown(table)
+            if new.num_rows:
+                self._answers.append(new)
+            return int(new.num_rows)
+
+    def questions(self, since: int = 0) -> pa.Table:
+        """Return the questions from number `since` on; the row number is the question's id."""
+        return _since(self._questions, since)
+
+    def answers(self, since: int = 0) -> pa.Table:
+        """Return the answers from position `since` on, in the order in which they were written."""
+        return _since(self._answers, since)
+
+    def compact(self, *, most_parts: int = 64) -> None:
+        """Merge parts in a folder that has more than `most_parts`. Readers see every row exactly once at any moment."""
+        if most_parts < 1:
+            raise InputError(f"most_parts must be at least 1, not {most_parts}")
+        with self.objects.locked(self._lock):
+            self._questions.compact(most_parts)
+            self._answers.compact(most_parts)
+
+    def problems(self) -> Iterator[Problem]:
+        """Check parts, rows, ids, lease, leftovers, and the journal if it lies here; nothing is raised for damage."""
+        damage = [*self._questions.problems(), *self._answers.problems()]
+        yield from damage
+        if not damage:
+            yield from self._contradictions()
+        yield from lease_problems(self.objects, self._lock)
+        for key in self.objects.leftovers(self.prefix):
+            yield Problem(
+                f"{self.objects.location}/{key}", "a dead writer left it behind", "delete it: it was never a part of the log"
+            )
+        if self.objects.size(f"{self.prefix}/{JOURNAL}") is not None:
+            yield from journal_problems(Path(self.objects.location) / self.prefix / JOURNAL)
+
+    def _unknown(self, table: pa.Table) -> pa.Table:
+        """Return the rows whose answer id is neither in the log nor in an earlier row. The caller holds the lock."""
+        rows = self._answers.refresh()
+        self._ids.update(self._answers.table(self._ids_of).column("answer_id").to_pylist())
+        self._ids_of = rows
+        seen: set[str] = set()
+        fresh = []
+        for row, answer_id in enumerate(table.column("answer_id").to_pylist()):
+            if answer_id not in self._ids and answer_id not in seen:
+                seen.add(answer_id)
+                fresh.append(row)
+        return table if len(fresh) == table.num_rows else table.take(pa.array(fresh, pa.int64()))
+
+    def _contradictions(self) -> Iterator[Problem]:
+        """What only the two folders together show: doubled answers, and newest parts that got lost."""
+        # Answers are read last: what the questions rest on was written before them.
+        questions, answers = self.questions(), self.answers()
+        where = f"{self.objects.location}/{self.prefix}"
+        doubled = answers.num_rows - pc.count_distinct(answers.column("answer_id")).as_py()
+        if doubled:
+            yield Problem(f"{where}/answers", f"{doubled} rows have the id of an earlier row", "keep the first row of each id")
+        told = pc.max(questions.column("after")).as_py() or 0
+        if told > answers.num_rows:
+            problem = f"the questions rest on {told} answers, and only {answers.num_rows} are here: the newest parts are missing"
+            yield Problem(f"{where}/answers", problem, "put the missing parts back from a backup")
+        asked = pc.max(answers.column("question_id")).as_py()
+        if asked is not None and asked >= max(questions.num_rows, self._questions.refresh()):
+            problem = (
+                f"question {asked} was answered, and only {questions.num_rows} questions are here: the newest parts are missing"
+            )
+            yield Problem(f"{where}/questions", problem, "put the missing parts back from a backup")
+
+
+def _since(folder: PartFolder, since: int) -> pa.Table:
+    if since < 0:
+        raise InputError(f"rows are counted from 0: since={since} is none of them")
+    folder.refresh()
+    return folder.table(since)

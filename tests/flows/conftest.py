@@ -1,0 +1,83 @@
+"""Real parts for the tests of the front door: the command in a process of its own, and a workspace made by it once."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).parent.parent.parent
+ITEMS = 480
+
+
+class Shown:
+    """What a finished command printed."""
+
+    def __init__(self, done: subprocess.CompletedProcess[str]) -> None:
+        self.code = done.returncode
+        self.out = done.stdout
+        self.err = done.stderr
+
+    @property
+    def json(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+    @property
+    def line(self) -> str:
+        """The last line on standard error: the explanation of a failure."""
+        return self.err.strip().splitlines()[-1]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The tests' environment for a command: our source, no Prefect server unless a test names one."""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    return {**plain, "PYTHONPATH": str(ROOT), "DO_NOT_TRACK": "1", "PREFECT_SERVER_ANALYTICS_ENABLED": "false", **more}
+
+
+def cccount(*arguments: str | Path, cwd: Path | None = None, **more: str) -> Shown:
+    command = [sys.executable, "-m", "flows", *map(str, arguments)]
+    return Shown(
+        subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment(**more), timeout=240, check=False)
+    )
+
+
+def digits() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    from sklearn.datasets import load_digits
+
+    data = load_digits()
+    return data.data[:ITEMS].astype(np.float32), data.target[:ITEMS]
+
+
+@pytest.fixture(scope="session")
+def labels() -> NDArray[np.int64]:
+    return digits()[1]
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace of 480 digits with labels and neighbours, made by the real commands. Do not write to it."""
+    folder = tmp_path_factory.mktemp("prepared")
+    x, y = digits()
+    np.savez(folder / "digits.npz", x=x, y=y)
+    for arguments in (["init", "ws", "--embeddings", "digits.npz"], ["neighbors", "ws", "--k", "10", "--workers", "1"]):
+        done = cccount(*arguments, cwd=folder)
+        assert done.code == 0, done.err
+    return folder / "ws"
+
+
+@pytest.fixture
+def workspace(prepared: Path, tmp_path: Path) -> Path:
+    """A copy of the prepared workspace that a test may do anything to."""
+    return Path(shutil.copytree(prepared, tmp_path / "ws"))
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Every file's content by its name: to show that nothing was written."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}

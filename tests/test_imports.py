@@ -1,0 +1,50 @@
+"""The direction of imports: storage ← cccount_dist ← flows, and nothing reaches around."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ALLOWED = {"storage": {"storage"}, "cccount_dist": {"storage", "cccount_dist"}, "flows": {"storage", "cccount_dist", "flows"}}
+FORBIDDEN_LIBRARIES = {
+    "storage": {"prefect", "dask", "distributed", "typer", "sklearn", "scipy", "numba"},
+    "cccount_dist": {"prefect", "typer", "dask", "distributed"},
+    "flows": set(),
+}
+
+
+def wrong_imports(package: str, source: str) -> list[str]:
+    """Modules that a file of `package` imports and must not; imports inside functions count as well."""
+    ours = set(ALLOWED)
+    names = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names.append(node.module)
+    tops = [(name, name.partition(".")[0]) for name in names]
+    return [name for name, top in tops if (top in ours and top not in ALLOWED[package]) or top in FORBIDDEN_LIBRARIES[package]]
+
+
+@pytest.mark.parametrize("package", sorted(ALLOWED))
+def test_packages_import_only_what_lies_below_them(package: str) -> None:
+    files = sorted((ROOT / package).rglob("*.py"))
+    assert files
+    wrong = {str(path.relative_to(ROOT)): found for path in files if (found := wrong_imports(package, path.read_text()))}
+    assert not wrong
+
+
+def test_an_import_against_the_direction_is_found() -> None:
+    assert wrong_imports("storage", "from cccount_dist.metrics import nmi") == ["cccount_dist.metrics"]
+    assert wrong_imports("cccount_dist", "def f():\n    import prefect.flows") == ["prefect.flows"]
+    assert wrong_imports("flows", "import cccount_dist, storage.errors") == []
+
+
+def test_the_command_line_imports_nothing_heavy() -> None:
+    heavy = ["prefect", "distributed", "dask", "numpy", "pyarrow", "zarr", "sklearn", "numba", "matplotlib"]
+    script = f"import sys, flows.cli; print([name for name in {heavy!r} if name in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert shown.stdout.strip() == "[]"
