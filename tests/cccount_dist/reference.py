@@ -28,7 +28,7 @@ class Truth(NamedTuple):
 
 
 def truth(x: NDArray[np.float32], metric: Metric) -> Truth:
-    usable = np.isfinite(x).all(axis=1)
+    usable = np.asarray(np.isfinite(x).all(axis=1))
     rows = np.where(usable[:, None], x, 0.0).astype(np.float64)
     if metric == "euclidean":
         squared = np.stack([np.square(rows - row).sum(axis=1) for row in rows])
