@@ -78,8 +78,10 @@ def decode_part(data: bytes, spec: TableSpec, where: str) -> pa.Table:
     head, _, tail = data.rpartition(_MARK)
     if not head or tail[: len(_BLANK)] != _digest(head, tail[len(_BLANK) :]):
         raise CorruptionError(f"{where} is damaged (its bytes are not those that were written): {REPAIR}")
-    table = pq.read_table(pa.BufferReader(data))
-    return spec.check(table, where).cast(spec.schema)
+    try:
+        return spec.check(pq.ParquetFile(pa.BufferReader(data)).read(), where).cast(spec.schema)
+    except CorruptionError as error:
+        raise CorruptionError(f"{error}: {REPAIR}") from error
 
 
 def _digest(head: bytes, tail: bytes) -> bytes:

@@ -1,13 +1,18 @@
 """The closure of what people said: sets of items that are the same, cannot-links between the sets, and what contradicts them.
 
 Same is transitive, and one "different" holds between whole sets. Sets are merged small into large, so m answers take
-O(m log m) time and O(m) memory; items that no answer touches cost nothing. Every known relation can name its answers.
+O(m log m) time and O(m + n) memory. Every known relation can name its answers. State lies in flat tables of
+numbers, not in an object for each set: with a million answers the memory's latency and the garbage collector decide the speed.
 """
 
+from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cccount_dist.sampling.types import DIFFERENT, SAME
 from storage.errors import InputError
+
+_ITEM_BITS = 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,71 +39,81 @@ class Constraints:
     """
 
     def __init__(self) -> None:
-        self._answers: dict[str, tuple[int, int, float]] = {}  # in the order in which they came
-        self._stale = False
         self._clear()
 
     def _clear(self) -> None:
-        self._set: dict[int, int] = {}  # item -> its set, named after one of its items; absent: a set of its own
-        self._members: dict[int, list[int]] = {}  # set -> items; absent: only the item that it is named after
-        self._apart: dict[int, dict[int, str]] = {}  # set -> sets that differ from it, with the answer that says so
-        self._up: dict[int, tuple[int, str]] = {}  # must-link forest: item -> next item on the way to the root, and the answer
-        self._used: set[str] = set()  # answers that the closure rests on; the others agreed with it, or are conflicts
+        self._stale = False
+        # Answers, by their number in the order in which they came.
+        self._number: dict[str, int] = {}
+        self._id: list[str] = []
+        self._u, self._v, self._value = array("q"), array("q"), array("d")
+        self._idle: set[int] = set()  # answers that changed nothing: they agreed with the closure, or contradict it
         self._conflicts: dict[str, Conflict] = {}
+        # Sets of items, each named after one of them. The tables go up to the largest item that an answer is about.
+        self._set = array("q")  # item -> set
+        self._ring = array("q")  # item -> the next item of its set, round and round
+        self._weight = array("q")  # set -> number of its items and links: what has to be moved when it is merged
         self._merges = 0
-        self._separations = 0  # pairs of sets that are known to differ
+        # The must-link forest: item -> the next item on the way to the root (-1 there), and the answer that links them.
+        self._up = array("q")
+        self._up_answer = array("q")
+        # Cannot-links. Each set has a chain of them: link 2a leads from the u of answer a to its v, link 2a + 1 back.
+        self._apart: dict[int, int] = {}  # pair of sets -> answer
+        self._first_link = array("q")  # set -> link, or -1
+        self._next_link: dict[int, int] = {}  # link -> link
 
     def __len__(self) -> int:
         """Return how many answers are held, conflicts included."""
-        return len(self._answers)
+        return len(self._number)
 
     def known(self, u: int, v: int) -> float | None:
         """Return 1.0 if the items are known to be the same, 0.0 if different, None if neither follows."""
         if self._stale:
             self._rebuild()
-        first, second = self._set.get(u, u), self._set.get(v, v)
+        first, second = self._set_of(u), self._set_of(v)
         if first == second:
             return SAME
-        apart = self._apart.get(first)
-        return DIFFERENT if apart is not None and second in apart else None
+        return DIFFERENT if _pair(first, second) in self._apart else None
 
     def add(self, u: int, v: int, value: float, answer_id: str) -> bool:
         """Take an answer in; False if it contradicts what is known: it is then kept among the conflicts and not applied.
 
         The same answer again changes nothing.
         """
-        if value not in (SAME, DIFFERENT):
-            raise InputError(f"answer {answer_id!r} has the value {value}: the closure takes only 1 (same) and 0 (different)")
-        before = self._answers.setdefault(answer_id, (u, v, value))
-        if before != (u, v, value):
-            raise InputError(f"answer {answer_id!r} was {before} before and is {(u, v, value)} now: remove it first")
         if self._stale:
             self._rebuild()
-        elif answer_id not in self._used and answer_id not in self._conflicts:
-            self._apply(u, v, value, answer_id)
+        number = self._number.get(answer_id)
+        if number is None:
+            _check(u, v, value, answer_id)
+            return self._take(u, v, value, answer_id)
+        before = (self._u[number], self._v[number], self._value[number])
+        if before != (u, v, value):
+            raise InputError(f"answer {answer_id!r} was {before} before and is {(u, v, value)} now: remove it first")
         return answer_id not in self._conflicts
 
     def remove(self, answer_id: str) -> None:
         """Take an answer out again. What the remaining ones imply, in their order, holds then, conflicts included."""
-        if self._answers.pop(answer_id, None) is None:
+        number = self._number.pop(answer_id, None)
+        if number is None:
             raise InputError(f"there is no answer {answer_id!r} to take back")
         # An answer that changed nothing when it came leaves nothing behind. Otherwise the closure is rebuilt at the next
         # look at it, so that many removals in a row cost one rebuild.
         self._conflicts.pop(answer_id, None)
-        self._stale = self._stale or answer_id in self._used
+        self._stale = self._stale or number not in self._idle
 
     def why(self, u: int, v: int) -> list[str]:
         """Return the answers that the known relation of two items rests on, in the order of the path; [] if it is unknown."""
         relation = self.known(u, v)
-        if relation is None:
+        if relation is None or u == v:
             return []
         if relation == SAME:
             return self._path(u, v)
-        link = self._apart[self._set.get(u, u)][self._set.get(v, v)]
-        near, far, _ = self._answers[link]
-        if self._set.get(near, near) != self._set.get(u, u):
+        first, second = self._set_of(u), self._set_of(v)
+        link = self._apart[_pair(first, second)]
+        near, far = self._u[link], self._v[link]
+        if self._set[near] != first:
             near, far = far, near
-        return [*self._path(u, near), link, *self._path(far, v)]
+        return [*self._path(u, near), self._id[link], *self._path(far, v)]
 
     @property
     def conflicts(self) -> list[Conflict]:
@@ -116,86 +131,125 @@ class Constraints:
     def complete(self, items: int) -> bool:
         """Return whether every pair of `items` items is known: then `clusters` is the number of clusters."""
         sets = self.clusters(items)
-        return self._separations == sets * (sets - 1) // 2
+        return len(self._apart) == sets * (sets - 1) // 2
 
     def groups(self) -> list[list[int]]:
         """Return the sets of two and more items, each sorted, in the order of their smallest item."""
         if self._stale:
             self._rebuild()
-        return sorted(sorted(members) for members in self._members.values())
+        names = [item for item, name in enumerate(self._set) if item == name and self._ring[item] != item]
+        return sorted(sorted(self._items_of(name)) for name in names)
 
-    def _apply(self, u: int, v: int, value: float, answer_id: str) -> None:
-        first, second = self._set.get(u, u), self._set.get(v, v)
-        if first == second:
-            relation: float | None = SAME
-        else:
-            relation = DIFFERENT if second in self._apart.get(first, ()) else None
-        if relation is None:
-            self._used.add(answer_id)
-            if value == SAME:
-                self._link(u, v, answer_id)
-                self._merge(first, second)
-            else:
-                self._apart.setdefault(first, {})[second] = answer_id
-                self._apart.setdefault(second, {})[first] = answer_id
-                self._separations += 1
-        elif relation != value:
+    def _set_of(self, item: int) -> int:
+        return self._set[item] if item < len(self._set) else item
+
+    def _take(self, u: int, v: int, value: float, answer_id: str) -> bool:
+        if u >= len(self._set) or v >= len(self._set):
+            self._reach(max(u, v))
+        number = len(self._id)
+        self._number[answer_id] = number
+        self._id.append(answer_id)
+        self._u.append(u)
+        self._v.append(v)
+        self._value.append(value)
+        first, second = self._set[u], self._set[v]
+        pair = _pair(first, second)
+        if first == second or pair in self._apart:
+            self._idle.add(number)
+            if value == (SAME if first == second else DIFFERENT):
+                return True
             self._conflicts[answer_id] = Conflict(answer_id, u, v, value, tuple(self.why(u, v)))
+            return False
+        if value == SAME:
+            if self._weight[first] < self._weight[second]:
+                self._join_trees(u, v, number)
+                self._merge(second, first)
+            else:
+                self._join_trees(v, u, number)
+                self._merge(first, second)
+        else:
+            self._apart[pair] = number
+            self._chain(first, 2 * number)
+            self._chain(second, 2 * number + 1)
+        return True
 
-    def _merge(self, first: int, second: int) -> None:
-        """Put the lighter set into the heavier one; its weight is what has to be moved: items and cannot-links."""
-        if self._weight(first) < self._weight(second):
-            first, second = second, first
+    def _merge(self, heavy: int, light: int) -> None:
+        """Put the lighter set into the heavier one."""
         self._merges += 1
-        moved = self._members.pop(second, [second])
-        self._members.setdefault(first, [first]).extend(moved)
-        for item in moved:
-            self._set[item] = first
-        links = self._apart.pop(second, None)
-        if links:
-            mine = self._apart.setdefault(first, {})
-            for other, answer_id in links.items():
-                theirs = self._apart[other]
-                del theirs[second]
-                if other in mine:
-                    self._separations -= 1
-                else:
-                    mine[other] = theirs[first] = answer_id
+        for item in self._items_of(light):
+            self._set[item] = heavy
+            self._weight[heavy] += 1
+        self._ring[heavy], self._ring[light] = self._ring[light], self._ring[heavy]
+        link = self._first_link[light]
+        while link >= 0:
+            following = self._next_link.pop(link, -1)
+            other = self._set[self._u[link >> 1] if link & 1 else self._v[link >> 1]]
+            answer = self._apart.pop(_pair(light, other), None)
+            # None: a second link between the same two sets, which earlier mergers left in the chain.
+            if answer is not None and self._apart.setdefault(_pair(heavy, other), answer) == answer:
+                self._chain(heavy, link)
+            link = following
 
-    def _weight(self, name: int) -> int:
-        return len(self._members.get(name, ())) + len(self._apart.get(name, ()))
+    def _chain(self, name: int, link: int) -> None:
+        head = self._first_link[name]
+        if head >= 0:
+            self._next_link[link] = head
+        self._first_link[name] = link
+        self._weight[name] += 1
 
-    def _link(self, u: int, v: int, answer_id: str) -> None:
-        """Join two trees of the must-link forest: the smaller one is turned so that its end of the link is its root."""
-        if len(self._members.get(self._set.get(u, u), ())) > len(self._members.get(self._set.get(v, v), ())):
-            u, v = v, u
-        item: int | None = u
-        above = (v, answer_id)
-        while item is not None:
-            following = self._up.get(item)
-            self._up[item] = above
-            if following is None:
-                break
-            item, above = following[0], (item, following[1])
+    def _items_of(self, name: int) -> Iterator[int]:
+        item = name
+        while True:
+            yield item
+            item = self._ring[item]
+            if item == name:
+                return
+
+    def _join_trees(self, u: int, v: int, number: int) -> None:
+        """Hang the tree of u, which is turned so that u is its root, below v."""
+        while u >= 0:
+            following, answer = self._up[u], self._up_answer[u]
+            self._up[u], self._up_answer[u] = v, number
+            u, v, number = following, u, answer
 
     def _path(self, u: int, v: int) -> list[str]:
         """Return the answers on the way from u to v in the must-link forest."""
-        to_root = self._ancestors(u)
-        steps = {item: count for count, item in enumerate(to_root)}
-        from_v: list[str] = []
+        steps = {u: 0}
+        from_u: list[int] = []
+        while self._up[u] >= 0:
+            from_u.append(self._up_answer[u])
+            u = self._up[u]
+            steps[u] = len(from_u)
+        from_v: list[int] = []
         while v not in steps:
-            v, answer_id = self._up[v]
-            from_v.append(answer_id)
-        return [self._up[item][1] for item in to_root[: steps[v]]] + from_v[::-1]
+            from_v.append(self._up_answer[v])
+            v = self._up[v]
+        return [self._id[number] for number in from_u[: steps[v]] + from_v[::-1]]
 
-    def _ancestors(self, item: int) -> list[int]:
-        way = [item]
-        while (step := self._up.get(way[-1])) is not None:
-            way.append(step[0])
-        return way
+    def _reach(self, item: int) -> None:
+        """Let the tables go up to an item; they double, so that this is rare."""
+        have = len(self._set)
+        more = max(item + 1, 2 * have) - have
+        self._set.extend(range(have, have + more))
+        self._ring.extend(range(have, have + more))
+        self._weight.extend(array("q", [1]) * more)
+        for table in (self._up, self._up_answer, self._first_link):
+            table.extend(array("q", [-1]) * more)
 
     def _rebuild(self) -> None:
-        self._stale = False
+        remaining = [(self._u[number], self._v[number], self._value[number], name) for name, number in self._number.items()]
         self._clear()
-        for answer_id, (u, v, value) in self._answers.items():
-            self._apply(u, v, value, answer_id)
+        for u, v, value, answer_id in remaining:
+            self._take(u, v, value, answer_id)
+
+
+def _pair(first: int, second: int) -> int:
+    """Return one number for two sets, whatever their order."""
+    return first << _ITEM_BITS | second if first < second else second << _ITEM_BITS | first
+
+
+def _check(u: int, v: int, value: float, answer_id: str) -> None:
+    if value != SAME and value != DIFFERENT:
+        raise InputError(f"answer {answer_id!r} has the value {value}: the closure takes only 1 (same) and 0 (different)")
+    if not (0 <= u < 1 << _ITEM_BITS and 0 <= v < 1 << _ITEM_BITS):
+        raise InputError(f"answer {answer_id!r} is about the items {u} and {v}: item numbers go from 0 to 2^{_ITEM_BITS} - 1")
