@@ -79,12 +79,17 @@ def encode_all(
         failed.update({first + i: picture for i, picture in enumerate(pictures) if isinstance(picture, str)})
         if rows:
             found = model.encode([picture for picture in pictures if not isinstance(picture, str)])
-            finite = np.isfinite(found).all(axis=1)
+            finite = finite_rows(found)
             failed.update({row: NOT_FINITE for row, good in zip(rows, finite, strict=True) if not good})
             vectors[rows] = np.where(finite[:, None], found, np.float32(np.nan))
         if failed and stop_at_failure:
             break
     return vectors, dict(sorted(failed.items()))
+
+
+def finite_rows(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Return (n,) True for every row without NaN or infinite values."""
+    return np.asarray(np.isfinite(vectors).all(axis=1))
 
 
 def failures(array: ShardedArray, shard: int | None = None) -> dict[int, str]:
@@ -122,4 +127,4 @@ def _peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-__all__ = ["ShardReport", "embed_shard", "encode_all", "failures"]
+__all__ = ["ShardReport", "embed_shard", "encode_all", "failures", "finite_rows"]

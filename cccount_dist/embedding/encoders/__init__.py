@@ -6,7 +6,7 @@ from functools import lru_cache
 from cccount_dist.embedding.encoders.hog import Hog
 from cccount_dist.embedding.encoders.pixels import Pixels
 from cccount_dist.embedding.encoders.protocol import Encoder
-from storage.errors import InputError
+from storage.errors import CccountError, InputError
 
 DEFAULT_ENCODER = "hog"
 
@@ -18,14 +18,28 @@ _BUNDLED: dict[str, Callable[[], Encoder]] = {
 
 @lru_cache(maxsize=2)
 def open_encoder(name: str) -> Encoder:
-    """Return the encoder with this name; `InputError` if there is none or what it needs is not installed.
+    """Return the encoder with this name (`auto`: the default one); `InputError` if there is none or it lacks something.
 
     >>> open_encoder("hog").dimensions
     900
     """
+    if name == "auto":
+        return open_encoder(DEFAULT_ENCODER)
     if name in _BUNDLED:
         return _BUNDLED[name]()
     raise InputError(f"there is no encoder {name!r}: choose {', '.join(sorted(_BUNDLED))}")
 
 
-__all__ = ["DEFAULT_ENCODER", "Encoder", "open_encoder"]
+def available_encoders() -> list[tuple[str, bool, str]]:
+    """Return name, whether it works here, and what it gives or what it lacks, for every encoder that needs no argument."""
+    found = []
+    for name in _BUNDLED:
+        try:
+            encoder = open_encoder(name)
+            found.append((name, True, f"{encoder.dimensions} dimensions, revision {encoder.revision}"))
+        except CccountError as error:
+            found.append((name, False, str(error)))
+    return found
+
+
+__all__ = ["DEFAULT_ENCODER", "Encoder", "available_encoders", "open_encoder"]

@@ -180,7 +180,7 @@ def text(value: object) -> str | None:
     >>> text(3.0), text(" "), text("lynx")
     ('3', None, 'lynx')
     """
-    if value is None or value != value:
+    if value is None or value != value:  # NaN
         return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
