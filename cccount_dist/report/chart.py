@@ -120,7 +120,7 @@ def _vertical(estimates: Sequence[Estimate], truth: int | None) -> tuple[float, 
     last = estimates[-1]
     must = [last.low, last.high, last.estimate, last.estimate if truth is None else float(truth)]
     span = max(max(must) - min(must), 0.25 * last.estimate, 1.0)
-    top = min(max(row.high for row in estimates), max(must) + 2 * span)
-    bottom = max(min(row.low for row in estimates), min(must) - 2 * span)
+    top = min(max(*must, *(row.high for row in estimates)), max(must) + 2 * span)
+    bottom = max(min(*must, *(row.low for row in estimates)), min(must) - 2 * span)
     margin = 0.08 * max(top - bottom, 1.0)
     return max(0.0, bottom - margin), top + margin

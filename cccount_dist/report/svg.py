@@ -29,7 +29,7 @@ def inline_svg(figure: "Figure", described: str, class_: str) -> Html:
     root = ET.fromstring(sink.getvalue())  # noqa: S314  matplotlib wrote it a moment ago
     attributes = [value for node in root.iter() for key, value in node.attrib.items() if _local(key) != "id"]
     used = {name for value in attributes for name in _REFERENCE.findall(value)}
-    drawing = [_converted(child, used) for child in root]
+    drawing = [_converted(child, used) for child in root if _local(child.tag) not in _DROPPED]
     box = root.attrib["viewBox"]
     _, _, width, height = box.split()
     return element(
