@@ -55,6 +55,8 @@ def neighbors(
         raise InputError(f"there is no engine {engine!r}: use one of {', '.join(ENGINES)}")
     if k < 1:
         raise InputError(f"--k must be at least 1, not {k}")
+    if store_similarity:
+        raise InputError("--store-similarity is not there yet")
     opened = Workspace.open(workspace)
     embeddings = opened.array(EMBEDDINGS)
     items, dimensions = embeddings.shape

@@ -1,18 +1,20 @@
 """The closure of what people said: sets of items that are the same, cannot-links between the sets, and what contradicts them.
 
-Same is transitive, and one "different" holds between whole sets. Sets are merged small into large, so m answers take
-O(m log m) time and O(m + n) memory. Every known relation can name its answers. State lies in flat tables of
-numbers, not in an object for each set: with a million answers the memory's latency and the garbage collector decide the speed.
+Same is transitive, and one "different" holds between whole sets. m answers take O(m log m) time (`closure.py`) and
+O(m + largest item) memory. Every known relation can name the answers that it rests on, and every answer can be taken out.
 """
 
-from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
+from cccount_dist.sampling import closure
+from cccount_dist.sampling.closure import APPLIED, ITEM_BITS, MERGES, RING, SEPARATIONS, SET, STATE, UP, UP_ANSWER, VALUE, U, V
 from cccount_dist.sampling.types import DIFFERENT, SAME
 from storage.errors import InputError
 
-_ITEM_BITS = 31
+Link = tuple[int, int, float, str]  # u, v, value, answer_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +45,15 @@ class Constraints:
 
     def _clear(self) -> None:
         self._stale = False
-        # Answers, by their number in the order in which they came.
-        self._number: dict[str, int] = {}
-        self._id: list[str] = []
-        self._u, self._v, self._value = array("q"), array("q"), array("d")
-        self._idle: set[int] = set()  # answers that changed nothing: they agreed with the closure, or contradict it
+        self._number: dict[str, int] = {}  # answer id -> row of the answer
+        self._ids: list[str] = []
+        self._applied = 0  # answers up to here are in the closure
         self._conflicts: dict[str, Conflict] = {}
-        # Sets of items, each named after one of them. The tables go up to the largest item that an answer is about.
-        self._set = array("q")  # item -> set
-        self._ring = array("q")  # item -> the next item of its set, round and round
-        self._weight = array("q")  # set -> number of its items and links: what has to be moved when it is merged
-        self._merges = 0
-        # The must-link forest: item -> the next item on the way to the root (-1 there), and the answer that links them.
-        self._up = array("q")
-        self._up_answer = array("q")
-        # Cannot-links. Each set has a chain of them: link 2a leads from the u of answer a to its v, link 2a + 1 back.
-        self._apart: dict[int, int] = {}  # pair of sets -> answer
-        self._first_link = array("q")  # set -> link, or -1
-        self._next_link: dict[int, int] = {}  # link -> link
+        self._largest = 0  # item
+        self._items = closure.new_items(0, 64)
+        self._answers = np.empty((64, closure.ANSWER_FIELDS), np.int64)
+        self._slots = closure.new_slots(7)
+        self._counts = np.zeros(2, np.int64)
 
     def __len__(self) -> int:
         """Return how many answers are held, conflicts included."""
@@ -68,28 +61,33 @@ class Constraints:
 
     def known(self, u: int, v: int) -> float | None:
         """Return 1.0 if the items are known to be the same, 0.0 if different, None if neither follows."""
-        if self._stale:
-            self._rebuild()
-        first, second = self._set_of(u), self._set_of(v)
-        if first == second:
+        self._refresh()
+        if u == v:
             return SAME
-        return DIFFERENT if _pair(first, second) in self._apart else None
+        if not (0 <= u < len(self._items) and 0 <= v < len(self._items)):
+            return None
+        if self._items[u, SET] == self._items[v, SET]:
+            return SAME
+        return DIFFERENT if closure.separation(self._items, self._slots, u, v) >= 0 else None
 
     def add(self, u: int, v: int, value: float, answer_id: str) -> bool:
         """Take an answer in; False if it contradicts what is known: it is then kept among the conflicts and not applied.
 
         The same answer again changes nothing.
         """
-        if self._stale:
-            self._rebuild()
-        number = self._number.get(answer_id)
-        if number is None:
-            _check(u, v, value, answer_id)
-            return self._take(u, v, value, answer_id)
-        before = (self._u[number], self._v[number], self._value[number])
-        if before != (u, v, value):
-            raise InputError(f"answer {answer_id!r} was {before} before and is {(u, v, value)} now: remove it first")
+        self._refresh()
+        self._write_down(u, v, value, answer_id)
+        self._catch_up()
         return answer_id not in self._conflicts
+
+    def extend(self, links: Iterable[Link]) -> None:
+        """Take many answers in: the same as `add` for each of them in their order, and several times faster."""
+        self._refresh()
+        try:
+            for u, v, value, answer_id in links:
+                self._write_down(u, v, value, answer_id)
+        finally:
+            self._catch_up()
 
     def remove(self, answer_id: str) -> None:
         """Take an answer out again. What the remaining ones imply, in their order, holds then, conflicts included."""
@@ -99,7 +97,7 @@ class Constraints:
         # An answer that changed nothing when it came leaves nothing behind. Otherwise the closure is rebuilt at the next
         # look at it, so that many removals in a row cost one rebuild.
         self._conflicts.pop(answer_id, None)
-        self._stale = self._stale or number not in self._idle
+        self._stale = self._stale or self._answers[number, STATE] == APPLIED
 
     def why(self, u: int, v: int) -> list[str]:
         """Return the answers that the known relation of two items rests on, in the order of the path; [] if it is unknown."""
@@ -108,148 +106,103 @@ class Constraints:
             return []
         if relation == SAME:
             return self._path(u, v)
-        first, second = self._set_of(u), self._set_of(v)
-        link = self._apart[_pair(first, second)]
-        near, far = self._u[link], self._v[link]
-        if self._set[near] != first:
+        link = closure.separation(self._items, self._slots, u, v)
+        near, far = self._answers[link, [U, V]].tolist()
+        if self._items[near, SET] != self._items[u, SET]:
             near, far = far, near
-        return [*self._path(u, near), self._id[link], *self._path(far, v)]
+        return [*self._path(u, near), self._ids[link], *self._path(far, v)]
 
     @property
     def conflicts(self) -> list[Conflict]:
         """Answers that contradict what came before them, in the order in which they came."""
-        if self._stale:
-            self._rebuild()
+        self._refresh()
         return list(self._conflicts.values())
 
     def clusters(self, items: int) -> int:
         """Return the number of sets among `items` items: those that no answer touches are sets of their own."""
-        if self._stale:
-            self._rebuild()
-        return items - self._merges
+        self._refresh()
+        return items - int(self._counts[MERGES])
 
     def complete(self, items: int) -> bool:
         """Return whether every pair of `items` items is known: then `clusters` is the number of clusters."""
         sets = self.clusters(items)
-        return len(self._apart) == sets * (sets - 1) // 2
+        return int(self._counts[SEPARATIONS]) == sets * (sets - 1) // 2
 
     def groups(self) -> list[list[int]]:
         """Return the sets of two and more items, each sorted, in the order of their smallest item."""
-        if self._stale:
-            self._rebuild()
-        names = [item for item, name in enumerate(self._set) if item == name and self._ring[item] != item]
-        return sorted(sorted(self._items_of(name)) for name in names)
+        self._refresh()
+        together: dict[int, list[int]] = {}
+        for item in np.flatnonzero(self._items[:, RING] != np.arange(len(self._items))).tolist():
+            together.setdefault(int(self._items[item, SET]), []).append(item)
+        return list(together.values())
 
-    def _set_of(self, item: int) -> int:
-        return self._set[item] if item < len(self._set) else item
+    def _write_down(self, u: int, v: int, value: float, answer_id: str) -> None:
+        number = self._number.get(answer_id)
+        if number is None:
+            _check(u, v, value, answer_id)
+            number = len(self._ids)
+            if number == len(self._answers):
+                self._answers = np.concatenate([self._answers, np.empty_like(self._answers)])
+            answer = self._answers[number]
+            answer[U], answer[V], answer[VALUE] = u, v, value
+            self._largest = max(self._largest, u, v)
+            self._number[answer_id] = number
+            self._ids.append(answer_id)
+            return
+        before = tuple(self._answers[number, [U, V, VALUE]].tolist())
+        if before != (u, v, value):
+            raise InputError(f"answer {answer_id!r} was {before} before and is {(u, v, value)} now: remove it first")
 
-    def _take(self, u: int, v: int, value: float, answer_id: str) -> bool:
-        if u >= len(self._set) or v >= len(self._set):
-            self._reach(max(u, v))
-        number = len(self._id)
-        self._number[answer_id] = number
-        self._id.append(answer_id)
-        self._u.append(u)
-        self._v.append(v)
-        self._value.append(value)
-        first, second = self._set[u], self._set[v]
-        pair = _pair(first, second)
-        if first == second or pair in self._apart:
-            self._idle.add(number)
-            if value == (SAME if first == second else DIFFERENT):
-                return True
-            self._conflicts[answer_id] = Conflict(answer_id, u, v, value, tuple(self.why(u, v)))
-            return False
-        if value == SAME:
-            if self._weight[first] < self._weight[second]:
-                self._join_trees(u, v, number)
-                self._merge(second, first)
-            else:
-                self._join_trees(v, u, number)
-                self._merge(first, second)
-        else:
-            self._apart[pair] = number
-            self._chain(first, 2 * number)
-            self._chain(second, 2 * number + 1)
-        return True
+    def _catch_up(self) -> None:
+        """Take the answers that are written down and not yet applied into the closure."""
+        stop = len(self._ids)
+        if self._applied == stop:
+            return
+        self._make_room()
+        while (reached := closure.take(self._items, self._answers, self._slots, self._counts, self._applied, stop)) < stop:
+            u, v, value = self._answers[reached, [U, V, VALUE]].tolist()
+            answer_id = self._ids[reached]
+            self._applied = reached + 1
+            self._conflicts[answer_id] = Conflict(answer_id, u, v, float(value), tuple(self.why(u, v)))
+        self._applied = stop
 
-    def _merge(self, heavy: int, light: int) -> None:
-        """Put the lighter set into the heavier one."""
-        self._merges += 1
-        for item in self._items_of(light):
-            self._set[item] = heavy
-            self._weight[heavy] += 1
-        self._ring[heavy], self._ring[light] = self._ring[light], self._ring[heavy]
-        link = self._first_link[light]
-        while link >= 0:
-            following = self._next_link.pop(link, -1)
-            other = self._set[self._u[link >> 1] if link & 1 else self._v[link >> 1]]
-            answer = self._apart.pop(_pair(light, other), None)
-            # None: a second link between the same two sets, which earlier mergers left in the chain.
-            if answer is not None and self._apart.setdefault(_pair(heavy, other), answer) == answer:
-                self._chain(heavy, link)
-            link = following
-
-    def _chain(self, name: int, link: int) -> None:
-        head = self._first_link[name]
-        if head >= 0:
-            self._next_link[link] = head
-        self._first_link[name] = link
-        self._weight[name] += 1
-
-    def _items_of(self, name: int) -> Iterator[int]:
-        item = name
-        while True:
-            yield item
-            item = self._ring[item]
-            if item == name:
-                return
-
-    def _join_trees(self, u: int, v: int, number: int) -> None:
-        """Hang the tree of u, which is turned so that u is its root, below v."""
-        while u >= 0:
-            following, answer = self._up[u], self._up_answer[u]
-            self._up[u], self._up_answer[u] = v, number
-            u, v, number = following, u, answer
+    def _make_room(self) -> None:
+        """Let the tables reach the largest item, and keep the hash table at most half full. They double, so this is rare."""
+        have = len(self._items)
+        if self._largest >= have:
+            self._items = np.concatenate([self._items, closure.new_items(have, max(2 * have, self._largest + 1))])
+        if 2 * len(self._ids) > len(self._slots):
+            slots = closure.new_slots((2 * len(self._ids)).bit_length())
+            closure.rehash(self._slots, slots)
+            self._slots = slots
 
     def _path(self, u: int, v: int) -> list[str]:
         """Return the answers on the way from u to v in the must-link forest."""
         steps = {u: 0}
         from_u: list[int] = []
-        while self._up[u] >= 0:
-            from_u.append(self._up_answer[u])
-            u = self._up[u]
+        while (above := int(self._items[u, UP])) >= 0:
+            from_u.append(int(self._items[u, UP_ANSWER]))
+            u = above
             steps[u] = len(from_u)
         from_v: list[int] = []
         while v not in steps:
-            from_v.append(self._up_answer[v])
-            v = self._up[v]
-        return [self._id[number] for number in from_u[: steps[v]] + from_v[::-1]]
+            from_v.append(int(self._items[v, UP_ANSWER]))
+            v = int(self._items[v, UP])
+        return [self._ids[number] for number in from_u[: steps[v]] + from_v[::-1]]
 
-    def _reach(self, item: int) -> None:
-        """Let the tables go up to an item; they double, so that this is rare."""
-        have = len(self._set)
-        more = max(item + 1, 2 * have) - have
-        self._set.extend(range(have, have + more))
-        self._ring.extend(range(have, have + more))
-        self._weight.extend(array("q", [1]) * more)
-        for table in (self._up, self._up_answer, self._first_link):
-            table.extend(array("q", [-1]) * more)
-
-    def _rebuild(self) -> None:
-        remaining = [(self._u[number], self._v[number], self._value[number], name) for name, number in self._number.items()]
-        self._clear()
-        for u, v, value, answer_id in remaining:
-            self._take(u, v, value, answer_id)
-
-
-def _pair(first: int, second: int) -> int:
-    """Return one number for two sets, whatever their order."""
-    return first << _ITEM_BITS | second if first < second else second << _ITEM_BITS | first
+    def _refresh(self) -> None:
+        """Rebuild the closure from the answers that are left, if one that it rests on was taken out."""
+        if self._stale:
+            answers, names, largest = self._answers[list(self._number.values())], list(self._number), self._largest
+            self._clear()
+            if names:
+                self._answers, self._ids, self._largest = answers, names, largest
+                self._number = {name: number for number, name in enumerate(names)}
+                self._catch_up()
 
 
 def _check(u: int, v: int, value: float, answer_id: str) -> None:
     if value != SAME and value != DIFFERENT:
         raise InputError(f"answer {answer_id!r} has the value {value}: the closure takes only 1 (same) and 0 (different)")
-    if not (0 <= u < 1 << _ITEM_BITS and 0 <= v < 1 << _ITEM_BITS):
-        raise InputError(f"answer {answer_id!r} is about the items {u} and {v}: item numbers go from 0 to 2^{_ITEM_BITS} - 1")
+    if not (0 <= u < 1 << ITEM_BITS and 0 <= v < 1 << ITEM_BITS):
+        raise InputError(f"answer {answer_id!r} is about the items {u} and {v}: item numbers go from 0 to 2^{ITEM_BITS} - 1")

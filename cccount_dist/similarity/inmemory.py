@@ -3,7 +3,7 @@
 Time O(n² d / 2); memory: the vectors twice and 8 · capacity(k) bytes for an item.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,8 @@ from cccount_dist.similarity.metrics import Metric, euclidean_scale, prepare, us
 from storage.errors import InputError
 
 
-class Neighbors(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Neighbors:
     """What `cccount neighbors` writes: index (n, k), similarity (n, k), degree (n,)."""
 
     index: NDArray[np.int32]

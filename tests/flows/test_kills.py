@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from storage.campaigns import CampaignFolder
 from storage.errors import LeaseError
@@ -108,12 +109,8 @@ def test_a_lease_of_a_dead_process_is_taken_over_at_once(workspace: Path, tmp_pa
     while not says.exists():
         time.sleep(0.01)
     folder = CampaignFolder(Workspace.open(workspace), "c")
-    try:
+    with pytest.raises(LeaseError, match=f"pid {process.pid}"):
         folder.lease()
-    except LeaseError as error:
-        assert "pid" in str(error)
-    else:
-        raise AssertionError("the lease was given away twice")
     assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)
     process.join()
