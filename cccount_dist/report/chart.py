@@ -65,7 +65,13 @@ def _drawn(estimates: Sequence[Estimate], truth: int | None, frame: Frame, descr
 
 def _curves(axes: "Axes", estimates: Sequence[Estimate], truth: int | None) -> None:
     x = [row.questions for row in estimates]
-    low, high = [row.low for row in estimates], [row.high for row in estimates]
+    # Drawn in to just outside of the picture: a line from a value far above it would fall only at its very end.
+    bottom, top = axes.get_ylim()
+    outside = 0.05 * (top - bottom)
+    low, middle, high = (
+        [min(max(value, bottom - outside), top + outside) for value in values]
+        for values in zip(*((row.low, row.estimate, row.high) for row in estimates), strict=True)
+    )
     if len(estimates) == 1:
         axes.vlines(x, low, high, color=COLOURS["band"], linewidth=12, zorder=1)
     else:
@@ -73,7 +79,6 @@ def _curves(axes: "Axes", estimates: Sequence[Estimate], truth: int | None) -> N
     if truth is not None:
         axes.axhline(truth, color=COLOURS["truth"], linewidth=1.5, dashes=(5, 4), zorder=2)
     dots = "o" if len(estimates) <= _MOST_DOTS else ""
-    middle = [row.estimate for row in estimates]
     axes.plot(x, middle, color=COLOURS["accent"], linewidth=2.25, marker=dots, markersize=5, zorder=3)
 
 

@@ -29,7 +29,8 @@ def gallery(facts: CountFacts) -> Html:
     groups = (
         ("Said to be the same", [pair for pair in facts.pairs if pair.value == 1.0]),
         ("Said to be different", [pair for pair in facts.pairs if pair.value == 0.0]),
-        ("Unsure, or rated", [pair for pair in facts.pairs if pair.value not in (0.0, 1.0)]),
+        ("Rated in between", [pair for pair in facts.pairs if pair.value is not None and 0.0 < pair.value < 1.0]),
+        ("Nobody could tell", [pair for pair in facts.pairs if pair.value is None]),
     )
     shown = [part for name, pairs in groups if pairs for part in (element("h3", name), _grid(pairs))]
     return element("section", title, *notes, *shown)

@@ -102,8 +102,8 @@ def caution(facts: CountFacts) -> str | None:
     if facts.settings.method not in METHODS or facts.last is None or facts.exact is not None or answers >= items:
         return None
     return (
-        f"There are fewer answers ({answers:,}) than items ({items:,}). With this method the estimate is then often too high, "
-        "and its interval too narrow: more answers bring both closer to the truth."
+        f"There are fewer answers ({answers:,}) than items ({items:,}). With this method the estimate is then often far off, "
+        "mostly too high, and its interval too narrow: more answers bring both closer to the truth."
     )
 
 

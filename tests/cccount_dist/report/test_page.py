@@ -111,7 +111,8 @@ def test_pictures_that_cannot_be_read_are_said() -> None:
 
 
 def test_pairs_stand_below_their_answers() -> None:
-    page = check(report_page(counted()))
-    assert [image["src"] for image in page.all("img")] == [DOT] * 6
-    for heading in ("Said to be the same", "Said to be different", "Unsure, or rated"):
+    page = check(report_page(counted(pairs=[*counted().pairs, pair(11, 0.3)])))
+    assert [image["src"] for image in page.all("img")] == [DOT] * 8
+    assert "rated 0.3" in page.text
+    for heading in ("Said to be the same", "Said to be different", "Rated in between", "Nobody could tell"):
         assert ("h3", heading) in page.texts

@@ -19,10 +19,9 @@ def decoded(picture: str | None) -> tuple[Image.Image, int]:
     return Image.open(io.BytesIO(data)), len(data)
 
 
-def saved(path: Path, size: tuple[int, int], mode: str = "RGB") -> str:
+def saved(path: Path, size: tuple[int, int]) -> str:
     """An image of pure noise: the hardest to make small."""
-    noise = np.random.default_rng(0).integers(0, 256, (size[1], size[0], len(mode)), dtype=np.uint8)
-    Image.fromarray(noise.squeeze(), mode="CMYK" if mode == "CMYK" else None).save(path)
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)).save(path)
     return str(path)
 
 
