@@ -155,6 +155,7 @@ def main() -> None:
             )
             for row in rows:
                 print(f"| {answers:,} | {' | '.join(row)} |", flush=True)
+    print(f"\nLoad average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores at the end: above that number times are too long.")
 
 
 if __name__ == "__main__":

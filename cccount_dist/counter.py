@@ -12,7 +12,7 @@ from cccount_dist.counting.methods import make_counter, resolve_method
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import FunctionOracle
-from cccount_dist.similarity.metrics import Metric, prepare
+from cccount_dist.similarity.metrics import Metric, check_metric, prepare
 from cccount_dist.similarity.rows import degree
 from storage.errors import InputError
 
@@ -82,7 +82,10 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         method = resolve_method(self.method)
         budget = _checked_budget(self.budget)
         features = _checked_features(X)
-        vectors = prepare(features, self.metric)
+        metric = check_metric(self.metric)
+        if metric == "euclidean":
+            raise InputError("counting works on the metrics cosine and correlation, not on euclidean")
+        vectors = prepare(features, metric)
         items = len(vectors)
         sampler = make_counter(
             method,

@@ -90,10 +90,13 @@ class Constraints:
             self._catch_up()
 
     def remove(self, answer_id: str) -> None:
-        """Take an answer out again. What the remaining ones imply, in their order, holds then, conflicts included."""
+        """Take an answer out again. What the remaining ones imply, in their order, holds then, conflicts included.
+
+        Nothing happens if it is not held: it was unsure, or two people took it back.
+        """
         number = self._number.pop(answer_id, None)
         if number is None:
-            raise InputError(f"there is no answer {answer_id!r} to take back")
+            return
         # An answer that changed nothing when it came leaves nothing behind. Otherwise the closure is rebuilt at the next
         # look at it, so that many removals in a row cost one rebuild.
         self._conflicts.pop(answer_id, None)

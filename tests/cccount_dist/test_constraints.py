@@ -150,9 +150,24 @@ def test_what_is_no_link_is_refused_and_leaves_nothing_behind(u: int, v: int, va
     assert len(closure) == 0
 
 
-def test_an_unknown_answer_cannot_be_taken_out() -> None:
-    with pytest.raises(InputError, match="'z'"):
-        Constraints().remove("z")
+def test_an_answer_may_be_taken_out_twice_and_given_again() -> None:
+    closure = closure_of({"a": (0, 1, 1.0), "b": (1, 2, 1.0)})
+    closure.remove("a")
+    closure.remove("a")
+    assert (closure.known(0, 2), len(closure)) == (None, 1)
+    assert closure.add(0, 1, 0.0, "a")
+    assert (closure.known(0, 2), closure.why(2, 0)) == (0.0, ["b", "a"])
+
+
+def test_many_at_once_are_the_same_as_one_by_one_up_to_the_first_that_is_refused() -> None:
+    named = {f"a{number}": (number % 5, number * number % 7, float(number % 3 > 0)) for number in range(40)}
+    one_by_one, at_once = closure_of(named), Constraints()
+    links = [(u, v, value, name) for name, (u, v, value) in named.items()]
+    with pytest.raises(InputError, match="'wrong'"):
+        at_once.extend([*links, (0, 1, 0.5, "wrong"), (100, 200, 1.0, "later")])
+    assert at_once.conflicts == one_by_one.conflicts
+    assert at_once.groups() == one_by_one.groups()
+    assert at_once.known(100, 200) is None
 
 
 def test_untouched_items_are_sets_of_their_own() -> None:

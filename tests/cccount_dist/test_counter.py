@@ -112,6 +112,7 @@ def test_features_that_cannot_be_used_are_refused_by_name(features: ArrayLike, m
         ({"method": "magic"}, "'magic' is not known: use one of auto, nis, nested-mc"),
         ({"level": 95}, "level"),
         ({"metric": "hamming"}, "hamming"),
+        ({"metric": "euclidean"}, "cosine and correlation, not on euclidean"),
         ({"random_state": -1}, "-1"),
     ],
 )

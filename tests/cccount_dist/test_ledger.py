@@ -20,7 +20,7 @@ def logs(draw: st.DrawFn) -> list[LoggedAnswer]:
         kind = draw(st.sampled_from(["answer", "answer", "answer", "outside", "undo"]))
         question = draw(st.sampled_from(QUESTIONS))
         if kind == "undo" and rows:
-            undone = draw(st.sampled_from([row for row in rows]))
+            undone = draw(st.sampled_from(rows))
             rows.append(LoggedAnswer(f"a{number}", undone.question_id, undone.u, undone.v, None, "people", "x", undone.id))
             continue
         value = draw(st.sampled_from([0.0, 1.0, None]))

@@ -79,12 +79,12 @@ def test_zero_vectors_duplicates_and_missing_vectors_give_numbers_between_0_and_
     assert not row_weights(vectors, 4).any()
 
 
-@pytest.mark.parametrize("block", [1, 13, 512])
+@pytest.mark.parametrize("block", [1, 13, 150, 512])
 def test_the_degree_is_the_sum_of_the_row(block: int) -> None:
     vectors = unit_rows(150, 21)
     vectors[7] = np.nan
     vectors[8] = 0.0
-    degrees = degree(vectors, block_rows=block)
+    degrees = degree(vectors, block_rows=block, block_columns=29)
     assert np.flatnonzero(np.isnan(degrees)).tolist() == [7]
     for u in (0, 8, 149):
         others = np.delete(slow_row(np.nan_to_num(vectors), u), u)
