@@ -208,7 +208,8 @@ class CampaignRunner:
     def _refresh(self, state: State) -> Progress:
         result = self.result()
         table = self.folder.estimates()
-        if not table.num_rows or table.column("answers")[-1].as_py() != self.ledger.position:
+        last = table.slice(max(0, table.num_rows - 1)).select(["answers", "state"]).to_pylist()
+        if last != [{"answers": self.ledger.position, "state": state}]:
             row = {
                 "answers": [self.ledger.position],
                 "questions": [self.ledger.questions],
@@ -217,6 +218,7 @@ class CampaignRunner:
                 "low": [result.low],
                 "high": [result.high],
                 "level": [result.level],
+                "state": [state],
                 "refreshed_at": [datetime.now(UTC)],
             }
             self.lease.check()
