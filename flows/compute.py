@@ -59,6 +59,7 @@ def _local_cluster(workers: int, memory_limit: str | None) -> Iterator[distribut
         threads_per_worker=1,
         memory_limit=limit,
         dashboard_address=None,
+        scheduler_kwargs={"dashboard_address": ":0"},  # or else it asks for port 8787 all the same, and warns if that is taken
         silence_logs=logging.ERROR,
     ) as cluster:
         yield cluster

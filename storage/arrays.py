@@ -9,7 +9,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -98,6 +98,7 @@ class ShardedArray:
                     objects.replace(key, group)
                 metadata = None
             if metadata is None:
+                _remove_hollow_markers(objects, spec)
                 objects.replace(layout.metadata_key(spec), found)
             return cls(objects, spec, found)
 
@@ -294,7 +295,15 @@ def _same(new: Layout, metadata: bytes) -> bool:
         there = Layout.parse(metadata)
     except (ValueError, KeyError, TypeError):
         return False
-    return (there.shape, there.shard_rows, there.attributes) == (new.shape, new.shard_rows, new.attributes)
+    return replace(there, generation="") == replace(new, generation="")
+
+
+def _remove_hollow_markers(objects: Objects, spec: ArraySpec) -> None:
+    # Someone may have deleted the folder of the array and not its markers: what they vouch for must be computed again.
+    for key in objects.keys(layout.marker_folder(spec)):
+        name = key.rpartition("/")[2].removesuffix(".json")
+        if name.isdigit() and objects.size(layout.shard_key(spec, int(name))) is None:
+            objects.delete(key)
 
 
 def _remove(objects: Objects, spec: ArraySpec) -> None:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from storage.checks import check_answers
 from storage.errors import CorruptionError, StoreError
+from storage.objects import explaining, make_folder
 from storage.problems import Problem
 from storage.schema import ANSWERS
 
@@ -39,13 +40,9 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._mutex = threading.Lock()
+        with explaining(path.parent):
+            make_folder(path.parent)
         with _explained(path):
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise StoreError(
-                    f"cannot use {path.parent}: {error.strerror}: choose a folder that this user may write"
-                ) from error
             self._database = _open(path)
 
     def record(self, table: pa.Table) -> int:
@@ -88,10 +85,11 @@ class Journal:
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 yield self._database
+                self._database.execute("COMMIT")
             except BaseException:
-                self._database.execute("ROLLBACK")
+                if self._database.in_transaction:  # after some failures, a full disk for one, SQLite has rolled back by itself
+                    self._database.execute("ROLLBACK")
                 raise
-            self._database.execute("COMMIT")
 
 
 def journal_problems(path: Path) -> Iterator[Problem]:

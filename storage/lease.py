@@ -9,6 +9,7 @@ import os
 import secrets
 import socket
 import threading
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ from types import TracebackType
 
 from storage.errors import CorruptionError, InputError, LeaseError, MissingObjectError, StoreError
 from storage.objects import Objects
+from storage.problems import Problem
 
 REPAIR = "make sure that no process advances this campaign, and delete it"
 
@@ -143,6 +145,15 @@ def _read(objects: Objects, key: str) -> _State:
         )
     except (ValueError, TypeError, KeyError) as error:
         raise CorruptionError(f"{objects.location}/{key} is damaged ({error}): {REPAIR}") from error
+
+
+def lease_problems(objects: Objects, key: str) -> Iterator[Problem]:
+    """Check that a lease can be read; nothing is raised for damage."""
+    try:
+        _read(objects, key)
+    except CorruptionError as error:
+        path = f"{objects.location}/{key}"
+        yield Problem(path, str(error).removeprefix(f"{path} ").removesuffix(f": {REPAIR}"), REPAIR)
 
 
 def _replace(objects: Objects, key: str, state: _State) -> None:

@@ -9,8 +9,9 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,15 +68,14 @@ def _build(
 ) -> None:
     temporary = temporary_beside(path)
     with explaining(path):
-        sink = temporary.open("xb")
+        sink = temporary.open("xb", buffering=0)  # nothing stays in a buffer on which close() could fail once more
     try:
         with sink:
             for shard, block in enumerate(_blocks(array, prepare)):
                 with explaining(path):
                     if shard == 0:
                         _write_header(sink, block, array.shape[0])
-                    sink.write(np.ascontiguousarray(block).data)
-                    sink.flush()  # here, so that nothing is left for close() to fail on
+                    _write(sink, np.ascontiguousarray(block))
                 if progress is not None:
                     progress(array.shard_range(shard)[1], array.shape[0])
             with explaining(path):
@@ -99,9 +99,15 @@ def _blocks(array: ShardedArray, prepare: Callable[[NDArray[Any]], NDArray[Any]]
         yield block
 
 
-def _write_header(sink: BinaryIO, block: NDArray[Any], items: int) -> None:
+def _write_header(sink: FileIO, block: NDArray[Any], items: int) -> None:
     header = {"descr": np.lib.format.dtype_to_descr(block.dtype), "fortran_order": False, "shape": (items, *block.shape[1:])}
     np.lib.format.write_array_header_1_0(sink, header)
+
+
+def _write(sink: FileIO, block: NDArray[Any]) -> None:
+    rest = block.data.cast("B")
+    while rest:  # an unbuffered write takes 2 GiB at most, and less on a disk that is just getting full
+        rest = rest[sink.write(rest) :]
 
 
 def _opened(path: Path, items: int) -> NDArray[Any] | None:

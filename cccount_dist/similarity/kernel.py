@@ -1,120 +1,35 @@
-"""The inner loops of the exact pass: one block of similarities serves the items of its rows and those of its columns.
+"""The inner loops of the exact pass: a sub-tile of scores serves the items of its rows and those of its columns.
 
-Every item has a short list of candidates and a threshold. An entry at or above the threshold is appended; a full list
-is cut to the k best and to what is so close to the k-th that float32 rounding could hide a change of places (`margin`), and
-the threshold rises. All similarities are also clipped and summed to the degree. Time O(1) for an entry, O(list) for a cut.
+Every score is clipped and summed to the degrees of both items (float32 in a sub-tile, float64 across), and appended to the
+candidates of those whose threshold it reaches. A vector comparison with the lower of both thresholds finds the few that
+do. Time O(1) for a score, whatever k is; memory: the lists of both sides.
 """
-
-from typing import Any, NamedTuple
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, var-annotated, call-arg, unreachable, assignment"
+# numba infers the types of compiled functions from their arguments.
 
 import numpy as np
 from numba import float32, int32, int64, njit
 from numpy.typing import NDArray
 
+from cccount_dist.similarity.blocks import Block, Scores
 from cccount_dist.similarity.lanes import LANES, at_least, at_least_either, lowest_bit
+from cccount_dist.similarity.lists import FAST, LOWEST, Lists, capacity, cut, kth_largest
 
-LOWEST = np.float32(-3e38)  # finite, because the loops are compiled with the assumption that nothing is infinite
-CLOSED = np.float32(3e38)  # threshold of an item that takes no (more) candidates
-OVERFULL = -1  # count of an item whose candidates within the margin do not fit in its list: it is computed by itself later
+SUBTILE = 512  # 1 MiB of scores: they stay in the second-level cache between the product and the scan
+SQUARE = 1024
 
-_OPTIONS: dict[str, Any] = {
-    "nogil": True, "cache": True, "boundscheck": False, "error_model": "numpy",
-    "fastmath": {"nnan", "ninf", "nsz", "arcp", "contract", "reassoc"},
-}  # fmt: skip
+Keep = NDArray[np.float16] | None  # where to leave the scores of a tile, if anybody wants them
 
 
-class Side(NamedTuple):
-    """The items on one side of a tile, with what has been found for them."""
-
-    score: NDArray[np.float32]  # (rows, capacity)
-    item: NDArray[np.int32]  # (rows, capacity)
-    count: NDArray[np.int32]  # (rows,) filled places, or OVERFULL
-    threshold: NDArray[np.float32]  # (rows,)
-    margin: NDArray[np.float32]  # (rows,) fixed part of the rounding margin
-    usable: NDArray[np.bool_]  # (rows,) False: an item without a vector
-    degree: NDArray[np.float64]  # (rows,)
-
-
-def capacity(k: int) -> int:
-    """Return the length of a list: long enough that cuts are rare and ties fit, a multiple of a cache line."""
-    return -(-(2 * k + 28) // 16) * 16
-
-
-def new_side(usable: NDArray[np.bool_], k: int, margin: NDArray[np.float32]) -> Side:
-    """Return empty lists with open thresholds; about 8 · capacity(k) bytes for each item."""
-    rows = len(usable)
-    return Side(
-        np.empty((rows, capacity(k)), np.float32),
-        np.empty((rows, capacity(k)), np.int32),
-        np.zeros(rows, np.int32),
-        np.where(usable, LOWEST, CLOSED),
-        margin,
-        usable,
-        np.zeros(rows, np.float64),
-    )
-
-
-@njit(**_OPTIONS)  # type: ignore[untyped-decorator]
-def kth_largest(work, count, k):  # type: ignore[no-untyped-def]
-    """Return the k-th largest of the first `count` (k from 1) and rearrange them. Quickselect: O(count) on average."""
-    low = 0
-    high = count - 1
-    while low < high:
-        pivot = work[(low + high) >> 1]
-        i = low
-        j = high
-        while i <= j:
-            while work[i] > pivot:
-                i += 1
-            while work[j] < pivot:
-                j -= 1
-            if i <= j:
-                held = work[i]
-                work[i] = work[j]
-                work[j] = held
-                i += 1
-                j -= 1
-        if k - 1 <= j:
-            high = j
-        elif k - 1 >= i:
-            low = i
-        else:
-            break
-    return work[k - 1]
-
-
-@njit(**_OPTIONS)  # type: ignore[untyped-decorator]
-def _cut(score, item, count, threshold, margin, row, k, slope, work):  # type: ignore[no-untyped-def]
-    """Keep what can still be among the k best of this item, and raise its threshold."""
-    filled = int64(count[row])
-    if filled < k:
-        return
-    for p in range(filled):
-        work[p] = score[row, p]
-    kth = kth_largest(work, filled, k)
-    floor = kth - margin[row] - slope * abs(kth)
-    kept = 0
-    for p in range(filled):
-        value = score[row, p]
-        score[row, kept] = value
-        item[row, kept] = item[row, p]
-        kept += int64(value >= floor)
-    if kept > score.shape[1] - 8:
-        count[row] = OVERFULL
-        threshold[row] = CLOSED
-        return
-    count[row] = kept
-    if floor > threshold[row]:
-        threshold[row] = floor
-
-
-@njit(**_OPTIONS)  # type: ignore[untyped-decorator]
-def _scan_pair(  # type: ignore[no-untyped-def]
+@njit(**FAST)
+def _scan_pair(
     scores, row0, col0, first_row, first_col, k, slope, low, high, work,
     r_score, r_item, r_count, r_threshold, r_margin, r_usable, r_degree,
     c_score, c_item, c_count, c_threshold, c_margin, c_usable, c_degree,
 ):  # fmt: skip
     height, width = scores.shape
+    zero = float32(0)
+    top = float32(high - low)
     full = r_score.shape[1]
     sums = np.zeros(width, np.float32)
     near = c_threshold[col0 : col0 + width].copy()
@@ -124,10 +39,10 @@ def _scan_pair(  # type: ignore[no-untyped-def]
         sc = float32(0)
         sd = float32(0)
         for j in range(width):
-            ea = min(max(scores[i0, j], low), high)
-            eb = min(max(scores[i0 + 1, j], low), high)
-            ec = min(max(scores[i0 + 2, j], low), high)
-            ed = min(max(scores[i0 + 3, j], low), high)
+            ea = min(max(scores[i0, j] - low, zero), top)
+            eb = min(max(scores[i0 + 1, j] - low, zero), top)
+            ec = min(max(scores[i0 + 2, j] - low, zero), top)
+            ed = min(max(scores[i0 + 3, j] - low, zero), top)
             sa += ea
             sb += eb
             sc += ec
@@ -147,13 +62,14 @@ def _scan_pair(  # type: ignore[no-untyped-def]
                     mask &= mask - np.uint32(1)
                     value = scores[i, j]
                     col = col0 + j
+                    # Written out twice: as a function of the lists it would count references in the innermost loop.
                     if value >= mine and c_usable[col]:
                         filled = r_count[row]
                         r_score[row, filled] = value
                         r_item[row, filled] = int32(first_col + col)
                         r_count[row] = filled + int32(1)
                         if filled + 1 == full:
-                            _cut(r_score, r_item, r_count, r_threshold, r_margin, row, k, slope, work)
+                            cut(r_score, r_item, r_count, r_threshold, r_margin, row, k, slope, work)
                             mine = r_threshold[row]
                     if value >= near[j] and r_usable[row]:
                         filled = c_count[col]
@@ -161,40 +77,40 @@ def _scan_pair(  # type: ignore[no-untyped-def]
                         c_item[col, filled] = int32(first_row + row)
                         c_count[col] = filled + int32(1)
                         if filled + 1 == full:
-                            _cut(c_score, c_item, c_count, c_threshold, c_margin, col, k, slope, work)
+                            cut(c_score, c_item, c_count, c_threshold, c_margin, col, k, slope, work)
                             near[j] = c_threshold[col]
     for j in range(width):
         c_degree[col0 + j] += sums[j]
 
 
-def scan_pair(scores, row0, col0, rows, cols, first_row, first_col, k, slope, low, high, work):  # type: ignore[no-untyped-def]
-    """Take in a sub-tile of two different blocks, for both sides. Its width is a multiple of 32."""
-    _scan_pair(scores, row0, col0, first_row, first_col, k, slope, low, high, work, *rows, *cols)
-
-
-@njit(**_OPTIONS)  # type: ignore[untyped-decorator]
-def _scan_square(scores, start, first, k, slope, low, high, work, score, item, count, threshold, margin, usable, degree):  # type: ignore[no-untyped-def]
+@njit(**FAST)
+def _scan_square(
+    scores, start, first, k, slope, low, high, work, score, item, count, threshold, margin, usable, degree
+):  # fmt: skip
     height, width = scores.shape
+    zero = float32(0)
+    top = float32(high - low)
     full = score.shape[1]
     eights = width // 8
     for i in range(height):
         row = start + i
-        scores[i, i] = low
+        scores[i, i] = low  # the item itself adds nothing to its degree
         total = float32(0)
         for j in range(width):
-            total += min(max(scores[i, j], low), high)
+            total += min(max(scores[i, j] - low, zero), top)
         degree[row] += total
         scores[i, i] = LOWEST
         if not usable[row]:
             continue
         if eights > k:
+            # A threshold to begin with: the k-th largest among the maxima of eights is at most the k-th largest of all.
             found = 0
             for e in range(eights):
                 best = LOWEST
                 for p in range(8):
                     best = max(best, scores[i, 8 * e + p])
                 work[e] = best
-            for e in range(eights):  # entries of items without a vector are not candidates
+            for e in range(eights):
                 clean = True
                 for p in range(8):
                     clean &= usable[start + 8 * e + p]
@@ -216,20 +132,45 @@ def _scan_square(scores, start, first, k, slope, low, high, work, score, item, c
                     item[row, filled] = int32(first + start + j)
                     count[row] = filled + int32(1)
                     if filled + 1 == full:
-                        _cut(score, item, count, threshold, margin, row, k, slope, work)
+                        cut(score, item, count, threshold, margin, row, k, slope, work)
                         mine = threshold[row]
 
 
-def scan_square(scores, start, side, first, k, slope, low, high, work):  # type: ignore[no-untyped-def]
-    _scan_square(scores, start, first, k, slope, low, high, work, *side)
+def scan_diagonal(block: Block, lists: Lists, items: tuple[int, int], k: int, meaning: Scores, keep: Keep = None) -> None:
+    """Take in all pairs within a block, which holds the items [start, stop). Squares come first, for the thresholds."""
+    rows, (start, stop) = len(block.usable), items
+    side, step = min(SQUARE, rows), min(SUBTILE, rows)
+    limits = (k, meaning.slope, meaning.low, meaning.high, np.empty(max(capacity(k), SQUARE), np.float32))
+    used = range(0, stop - start, side)
+    scores = np.empty((side, side), np.float32)
+    for at in used:
+        np.matmul(block.left[at : at + side], block.right[at : at + side].T, out=scores)
+        if keep is not None:
+            keep[at : at + side, at : at + side] = scores
+        _scan_square(scores, at, start, *limits, *lists)
+    scores = np.empty((step, step), np.float32)
+    for at in used:
+        for col in range(at + side, stop - start, step):
+            for row in range(at, at + side, step):
+                np.matmul(block.left[row : row + step], block.right[col : col + step].T, out=scores)
+                if keep is not None:
+                    keep[row : row + step, col : col + step] = scores
+                _scan_pair(scores, row, col, start, start, *limits, *lists, *lists)
 
 
-@njit(**_OPTIONS)  # type: ignore[untyped-decorator]
-def _cut_all(k, slope, work, score, item, count, threshold, margin, usable, degree):  # type: ignore[no-untyped-def]
-    for row in range(count.shape[0]):
-        if count[row] > k:
-            _cut(score, item, count, threshold, margin, row, k, slope, work)
-
-
-def cut_all(side, k, slope, work):  # type: ignore[no-untyped-def]
-    _cut_all(k, slope, work, *side)
+def scan_tile(
+    left: Block, right: Block, lists: tuple[Lists, Lists], items: tuple[tuple[int, int], tuple[int, int]],
+    k: int, meaning: Scores, keep: Keep = None,
+) -> None:  # fmt: skip
+    """Take in all pairs of two different blocks, with the items [start, stop) each."""
+    step = min(SUBTILE, len(left.usable))
+    (first_row, last_row), (first_col, last_col) = items
+    limits = (k, meaning.slope, meaning.low, meaning.high, np.empty(capacity(k), np.float32))
+    scores = np.empty((step, step), np.float32)
+    for col in range(0, last_col - first_col, step):
+        columns = right.right[col : col + step].T
+        for row in range(0, last_row - first_row, step):
+            np.matmul(left.left[row : row + step], columns, out=scores)
+            if keep is not None:
+                keep[row : row + step, col : col + step] = scores
+            _scan_pair(scores, row, col, first_row, first_col, *limits, *lists[0], *lists[1])

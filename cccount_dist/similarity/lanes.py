@@ -3,10 +3,11 @@
 numba vectorises sums by itself, but a loop that leaves the vector path for one entry in a thousand it compiles entry by
 entry. With these, a scan costs a load, a minimum and a comparison for 16 entries (AVX-512) or 8 (AVX2, NEON: LLVM decides).
 """
+# ruff: noqa: ARG001 (numba calls the outer functions for their types and the inner ones for their code)
 
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
@@ -29,7 +30,7 @@ def _repeat(builder: Any, value: Any) -> Any:
     return builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(_WORD, LANES), [0] * LANES))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def at_least_either(typing: Any, values: Any, start: Any, thresholds: Any, first: Any, threshold: Any) -> Any:
     """Return the mask of `values.flat[start + b] >= min(thresholds[first + b], threshold)` for b = 0..31, as uint32."""
 
@@ -43,7 +44,7 @@ def at_least_either(typing: Any, values: Any, start: Any, thresholds: Any, first
     return types.uint32(values, types.intp, thresholds, types.intp, types.float32), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def at_least(typing: Any, values: Any, start: Any, threshold: Any) -> Any:
     """Return the mask of `values.flat[start + b] >= threshold` for b = 0..31, as uint32."""
 
@@ -54,7 +55,7 @@ def at_least(typing: Any, values: Any, start: Any, threshold: Any) -> Any:
     return types.uint32(values, types.intp, types.float32), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def lowest_bit(typing: Any, mask: Any) -> Any:
     """Return the number of the lowest bit that is set in a mask that is not 0."""
 

@@ -59,6 +59,12 @@ def killed_when(ready: Callable[[], bool], function: Callable[..., object], *arg
     assert process.exitcode == -signal.SIGKILL, "the process ended before it was killed"
 
 
+def later(seconds: float) -> Callable[[], bool]:
+    """A condition that becomes true after a while."""
+    moment = time.monotonic() + seconds
+    return lambda: time.monotonic() > moment
+
+
 def until(ready: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 60
     while not ready():

@@ -144,10 +144,6 @@ class TestLocalObjects(ObjectsContract):
     def objects(self, tmp_path: Path) -> Objects:
         return LocalObjects(tmp_path / "store")
 
-    @pytest.fixture
-    def local(self, tmp_path: Path) -> LocalObjects:
-        return LocalObjects(tmp_path)
-
 
 def _write_slowly(path: Path) -> None:
     temporary_beside(path).write_bytes(b"half")

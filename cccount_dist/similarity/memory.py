@@ -1,0 +1,49 @@
+"""Memory of a task: projected before it runs, measured after it has, and pages of the row cache given back in between."""
+
+import mmap
+import resource
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from cccount_dist.similarity.grid import Grid
+from cccount_dist.similarity.kernel import SQUARE
+from cccount_dist.similarity.lists import capacity
+
+PROCESS_BYTES = 320 * 2**20  # interpreter, libraries and compiled kernels of a Dask worker, measured
+_SHARD_ROWS = 16_384  # largest shard of embeddings, read whole to build the row cache
+
+
+def projected_bytes(grid: Grid, dimensions: int, k: int, *, store: bool = False) -> int:
+    """Return an upper limit of what one task of the exact pass needs beyond the process itself, whatever n is.
+
+    >>> round(projected_bytes(Grid(100_000, 8192), 512, 50) / 2**20)
+    95
+    """
+    rows = grid.tile_rows
+    blocks = 2 * 2 * rows * (dimensions + 2) * 4  # two blocks, two copies for Euclidean
+    lists = 2 * rows * (capacity(k) * 8 + 32) + rows * k * 16
+    scores = 2 * SQUARE * SQUARE * 4
+    kept = rows * rows * 2 * 3 if store else 0  # float16, and what zarr makes of it
+    reading = min(_SHARD_ROWS, max(grid.items // 16, 256)) * dimensions * 4 * 3
+    return max(blocks + lists + scores + kept, reading)
+
+
+def forget_pages(rows: NDArray[Any]) -> None:
+    """Let the kernel take back pages of a memory map: they stay in its cache, and no longer count as this process's memory."""
+    mapped = getattr(rows, "_mmap", None)
+    if isinstance(mapped, mmap.mmap):
+        mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def peak_bytes() -> int:
+    """Return the largest resident size that this process has had."""
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    # Elsewhere; on Linux this would count what the process inherited from its parent, too.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

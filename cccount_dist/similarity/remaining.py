@@ -1,0 +1,80 @@
+"""What is left to do of an exact pass: read off the finished shards and the partial results in the scratch folder.
+
+Every file that is there is checked first, so a torn or altered one counts as not there. O(files) to read.
+"""
+
+import fcntl
+import hashlib
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
+from cccount_dist.similarity.exact import ExactPass, MergeTask, TileTask
+from cccount_dist.similarity.partial import is_sound
+from storage.errors import ConflictError
+from storage.objects import explaining
+from storage.workspace import Workspace
+
+_PREFIX = "neighbors-"
+_FORMAT = "1"  # changes when partial results of an earlier version cannot be used
+
+
+def scratch_name(*parameters: object) -> str:
+    """Return the name of the scratch folder of a pass with these parameters: another pass never finds its files."""
+    text = "\n".join(map(str, (_FORMAT, *parameters)))
+    return _PREFIX + hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+@contextmanager
+def scratch_folder(workspace: Workspace, name: str) -> Iterator[None]:
+    """Have the scratch folder of this pass to oneself; those of other passes are removed, and this one when all went well."""
+    top = workspace.scratch("")
+    with explaining(top):
+        lock = (top / ".lock-neighbors").open("ab")
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # let go by the kernel when this process dies
+        except BlockingIOError as error:
+            raise ConflictError(
+                f"another `cccount neighbors` is at work on {workspace.location}: wait until it is done"
+            ) from error
+        with explaining(top):
+            for other in top.glob(f"{_PREFIX}*"):
+                if other.name != name:
+                    shutil.rmtree(other)
+        yield
+        with explaining(top):
+            shutil.rmtree(workspace.scratch(name))
+
+
+class Remaining:
+    """The tasks that are left, stage by stage, for the blocks whose shards are missing."""
+
+    def __init__(self, job: ExactPass, blocks: Collection[int]) -> None:
+        self.job = job
+        self.merged = {block: self._merged(block) for block in blocks}  # the last stage that each block has behind it
+
+    def _merged(self, block: int) -> int:
+        sound = (s for s in reversed(range(self.job.grid.stages)) if is_sound(self.job.state(s, block)))
+        return next(sound, -1)
+
+    def tiles(self, stage: int) -> list[TileTask]:
+        """Return the tiles of a stage that some block still needs."""
+        tasks = []
+        for tile in self.job.grid.stage(stage):
+            first, second = (
+                stage > self.merged.get(block, stage) and not (stage and is_sound(self.job.part(tile, block)))
+                for block in (tile.first, tile.second)
+            )
+            if first or second:
+                tasks.append(TileTask(tile, first, second))
+        return tasks
+
+    def merges(self, stage: int) -> list[MergeTask]:
+        """Return the blocks to merge when the tiles of a stage are done. After stage 0 that is needed only if it is the last."""
+        last = stage == self.job.grid.stages - 1
+        return [MergeTask(stage, block) for block, done in self.merged.items() if (done < stage and stage) or last]
+
+    def passed(self, stage: int) -> None:
+        """Take note that a stage is done for all blocks."""
+        self.merged = {block: max(done, stage) for block, done in self.merged.items()}

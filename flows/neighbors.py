@@ -1,0 +1,154 @@
+"""`cccount neighbors`: the k nearest neighbours and the degree of every item, on a Dask cluster.
+
+The stage reads embeddings.zarr and writes neighbors.zarr. Run again it goes on where it was: finished blocks are not
+touched, and tiles whose partial results are whole in the scratch folder are not computed again.
+"""
+
+import time
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import distributed
+from dask.utils import format_bytes
+
+from cccount_dist.similarity.exact import ExactPass, compute_tile, merge_block, survey
+from cccount_dist.similarity.grid import grid_for
+from cccount_dist.similarity.inmemory import too_few
+from cccount_dist.similarity.lists import capacity
+from cccount_dist.similarity.memory import PROCESS_BYTES, projected_bytes
+from cccount_dist.similarity.metrics import Metric, check_metric
+from cccount_dist.similarity.remaining import Remaining, scratch_folder, scratch_name
+from flows.compute import run_tasks
+from storage.arrays import JSON
+from storage.errors import ComputeError, InputError
+from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, ArraySpec
+from storage.workspace import Workspace
+
+ENGINES = ("exact",)
+_PAUSE = 0.8  # of its memory limit: there a Dask worker takes no new task
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What a pass reports."""
+
+    tiles: int
+    resumed: int
+    peak: int = 0
+    recall: float | None = None
+
+
+def neighbors(
+    workspace: str,
+    *,
+    k: int = 50,
+    metric: Metric = "cosine",
+    engine: str = "exact",
+    store_similarity: bool = False,
+    client: distributed.Client,
+) -> dict[str, Any]:
+    """Find the neighbours of every item and return the fields of `cccount neighbors --json`."""
+    began = time.perf_counter()
+    metric = check_metric(metric)
+    if engine not in ENGINES:
+        raise InputError(f"there is no engine {engine!r}: use one of {', '.join(ENGINES)}")
+    if k < 1:
+        raise InputError(f"--k must be at least 1, not {k}")
+    if store_similarity:
+        raise InputError("--store-similarity is not there yet")
+    opened = Workspace.open(workspace)
+    embeddings = opened.array(EMBEDDINGS)
+    items, dimensions = embeddings.shape
+    grid = grid_for(items, 8 * capacity(k))
+    fingerprint = embeddings.fingerprint()
+    job = ExactPass(
+        opened.location, fingerprint, metric, k, grid, dimensions, scratch_name(fingerprint, metric, k, grid.tile_rows)
+    )
+    done = _exact(opened, job, client)
+    return {
+        "items": items,
+        "dimensions": dimensions,
+        "k": k,
+        "metric": metric,
+        "engine": engine,
+        "seconds": time.perf_counter() - began,
+        "tiles": done.tiles,
+        "tiles_resumed": done.resumed,
+        "peak_worker_bytes": done.peak,
+        "recall": done.recall,
+    }
+
+
+def _exact(opened: Workspace, job: ExactPass, client: distributed.Client) -> _Done:
+    attributes: dict[str, JSON] = {
+        "engine": "exact",
+        "metric": job.metric,
+        "k": job.k,
+        "embeddings": job.embeddings,
+        "tile_rows": job.grid.tile_rows,
+        "recall": None,
+    }
+    tiles = job.grid.tiles
+    with scratch_folder(opened, job.scratch):
+        if _is_complete(opened, job, attributes):
+            return _Done(tiles, tiles)
+        require_memory(client, projected_bytes(job.grid, job.dimensions, job.k))
+        seen = run_tasks(client, partial(survey, job), [0], describe="reading vectors", unit="passes")[0]
+        if seen.usable <= job.k:
+            raise InputError(too_few(seen.usable, job.k))
+        if seen.scale is not None:
+            job = replace(job, scale=seen.scale)
+            attributes["mean_squared_distance"] = seen.scale.mean_square
+        missing: set[int] = set()
+        for spec, shape in _outputs(job):
+            missing.update(opened.create_array(spec, shape, attributes=attributes, shard_rows=job.grid.tile_rows).missing())
+        computed, peaks = _run_stages(job, missing, client)
+        return _Done(tiles, tiles - computed, max(seen.peak, *peaks))
+
+
+def _run_stages(job: ExactPass, blocks: set[int], client: distributed.Client) -> tuple[int, list[int]]:
+    remaining = Remaining(job, sorted(blocks))
+    peaks = [0]
+    computed = 0
+    for stage in range(job.grid.stages):
+        tiles = remaining.tiles(stage)
+        what = f"neighbours, stage {stage + 1} of {job.grid.stages}"
+        before = len(job.grid.stage(stage)) - len(tiles)
+        peaks += run_tasks(client, partial(compute_tile, job), tiles, describe=what, unit="tiles", done_before=before)
+        peaks += run_tasks(client, partial(merge_block, job), remaining.merges(stage), describe=f"{what}, merging", unit="blocks")
+        remaining.passed(stage)
+        computed += len(tiles)
+    return computed, peaks
+
+
+def _outputs(job: ExactPass) -> list[tuple[ArraySpec, tuple[int, ...]]]:
+    lists = (job.grid.items, job.k)
+    return [(NEIGHBOR_INDEX, lists), (NEIGHBOR_SIMILARITY, lists), (DEGREE, (job.grid.items,))]
+
+
+def _is_complete(opened: Workspace, job: ExactPass, attributes: dict[str, JSON]) -> bool:
+    for spec, shape in _outputs(job):
+        if not opened.has_array(spec):
+            return False
+        array = opened.array(spec)
+        same = array.shape == shape and array.shard_rows == job.grid.tile_rows and attributes.items() <= array.attributes.items()
+        if not same or array.missing():
+            return False
+    return True
+
+
+def require_memory(client: distributed.Client, task_bytes: int) -> None:
+    """Raise `ComputeError` if a worker could not hold as many tasks as it runs at once."""
+    for address, worker in client.scheduler_info(n_workers=-1)["workers"].items():
+        limit, threads = int(worker["memory_limit"] or 0), int(worker["nthreads"])
+        needed = int((PROCESS_BYTES + threads * task_bytes) / _PAUSE)
+        if 0 < limit < needed:
+            raise ComputeError(
+                f"worker {address} has {format_bytes(limit)} of memory, and {threads} task(s) at a time need "
+                f"{format_bytes(needed)}: give it --memory-limit {-(-needed // 2**20)}MiB or more, and use fewer --workers "
+                "if that is too much for the machine"
+            )
+
+
+__all__ = ["neighbors"]

@@ -1,0 +1,276 @@
+"""`neighbors` on a real Dask cluster: the same bytes on any number of workers, through kills, damage and reruns."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import distributed
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from cccount_dist.similarity.inmemory import neighbors_in_memory
+from flows.compute import open_client
+from flows.neighbors import neighbors
+from storage.errors import ComputeError, ConflictError, InputError
+from storage.schema import COLLECTION, DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY
+from storage.workspace import Workspace
+from tests.cccount_dist.reference import clustered
+from tests.flows.conftest import ROOT, environment, files_of
+
+ITEMS, K = 2000, 20  # 8 blocks, 36 tiles, three stages
+OUTPUTS = (NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, DEGREE)
+
+
+def make_workspace(folder: Path, x: np.ndarray) -> Path:
+    columns = {column.name: pa.nulls(len(x), column.type) for column in COLLECTION.columns}
+    columns["item"] = pa.array(range(len(x)), pa.int64())
+    columns["id"] = pa.array([f"image {item}" for item in range(len(x))])
+    workspace = Workspace.create(folder, pa.table(columns, schema=COLLECTION.schema))
+    array = workspace.create_array(EMBEDDINGS, x.shape, attributes={"encoder": "none"})
+    for shard in range(array.shards):
+        start, stop = array.shard_range(shard)
+        array.write_shard(shard, x[start:stop])
+    return folder
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    x = clustered(ITEMS, 24)
+    x[[3, 700]] = np.nan
+    x[1500] = x[200]
+    return make_workspace(tmp_path / "ws", x)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[distributed.Client]:
+    with open_client(workers=2) as client:
+        yield client
+
+
+def written(folder: Path) -> dict[str, bytes]:
+    """The bytes of the three arrays, and nothing of when and by whom they were made."""
+    workspace = Workspace.open(folder)
+    return {spec.name: workspace.array(spec).read().tobytes() for spec in OUTPUTS}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(client: distributed.Client, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    x = clustered(ITEMS, 24)
+    x[[3, 700]] = np.nan
+    x[1500] = x[200]
+    folder = make_workspace(tmp_path_factory.mktemp("undisturbed") / "ws", x)
+    neighbors(str(folder), k=K, client=client)
+    return written(folder)
+
+
+def partial_results(folder: Path) -> list[Path]:
+    return sorted(path for path in (folder / ".scratch").rglob("*") if path.name.startswith(("part-", "state-")))
+
+
+def test_the_arrays_are_those_of_the_pass_in_memory(collection: Path, client: distributed.Client) -> None:
+    report = neighbors(str(collection), k=K, client=client)
+    workspace = Workspace.open(collection)
+    expected = neighbors_in_memory(workspace.array(EMBEDDINGS).read(), K)
+    assert np.array_equal(workspace.array(NEIGHBOR_INDEX).read(), expected.index)
+    assert np.array_equal(workspace.array(NEIGHBOR_SIMILARITY).read(), expected.similarity, equal_nan=True)
+    assert np.allclose(workspace.array(DEGREE).read(), expected.degree, rtol=1e-12, equal_nan=True)
+    attributes = workspace.array(DEGREE).attributes
+    assert attributes["embeddings"] == workspace.array(EMBEDDINGS).fingerprint()
+    assert (attributes["metric"], attributes["k"], attributes["engine"]) == ("cosine", K, "exact")
+    assert 0 < report.pop("seconds") < 120
+    assert 50e6 < report.pop("peak_worker_bytes") < 1.5 * 2**30
+    assert report == {
+        "items": ITEMS, "dimensions": 24, "k": K, "metric": "cosine", "engine": "exact",
+        "tiles": 36, "tiles_resumed": 0, "recall": None,
+    }  # fmt: skip
+    assert not partial_results(collection)
+
+
+def test_one_worker_writes_the_same_bytes_as_two(collection: Path, undisturbed: dict[str, bytes]) -> None:
+    with open_client(workers=1) as alone:
+        neighbors(str(collection), k=K, client=alone)
+    assert written(collection) == undisturbed
+
+
+def test_a_complete_pass_returns_at_once_and_other_parameters_begin_anew(collection: Path, client: distributed.Client) -> None:
+    neighbors(str(collection), k=K, client=client)
+    before = files_of(collection)
+    again = neighbors(str(collection), k=K, client=client)
+    assert (again["tiles"], again["tiles_resumed"]) == (36, 36)
+    assert files_of(collection) == before
+    other = neighbors(str(collection), k=5, metric="euclidean", client=client)
+    assert other["tiles_resumed"] == 0
+    array = Workspace.open(collection).array(NEIGHBOR_SIMILARITY)
+    assert array.shape == (ITEMS, 5)
+    assert isinstance(array.attributes["mean_squared_distance"], float)
+
+
+def test_a_killed_worker_loses_nothing(collection: Path, client: distributed.Client, undisturbed: dict[str, bytes]) -> None:
+    victim = next(iter(client.run(os.getpid).values()))
+
+    def kill() -> None:
+        when(lambda: len(partial_results(collection)) >= 3)
+        os.kill(victim, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    report = neighbors(str(collection), k=K, client=client)
+    killer.join()
+    assert report["tiles_resumed"] == 0
+    assert written(collection) == undisturbed
+    client.wait_for_workers(2)
+
+
+def when(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    limit = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < limit, "it never happened"
+        time.sleep(0.002)
+
+
+def killed_pass(folder: Path, files: int) -> list[Path]:
+    """Run the stage in processes of their own, kill all of them when so many partial results are there, return these."""
+    script = (
+        "import sys\nfrom flows.compute import open_client\nfrom flows.neighbors import neighbors\n"
+        "if __name__ == '__main__':\n"
+        f"    with open_client(workers=1) as client:\n        neighbors(sys.argv[1], k={K}, client=client)\n"
+    )
+    path = folder.parent / "run.py"
+    path.write_text(script)
+    process = subprocess.Popen([sys.executable, path, folder], cwd=ROOT, env=environment(), start_new_session=True)
+    try:
+        when(lambda: len(partial_results(folder)) >= files or process.poll() is not None)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    when(lambda: not any(str(folder) in line for line in _commands()))
+    return partial_results(folder)
+
+
+def _commands() -> list[str]:
+    """Command lines of living processes: Dask's workers are in sessions of their own, and die a moment after their nanny."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found.append(path.read_text())
+        except OSError:
+            continue
+    return found
+
+
+def test_after_a_kill_only_missing_tiles_are_computed(
+    collection: Path, client: distributed.Client, undisturbed: dict[str, bytes]
+) -> None:
+    left = killed_pass(collection, 6)
+    assert len(left) >= 6
+    report = neighbors(str(collection), k=K, client=client)
+    assert 0 < report["tiles_resumed"] < 36
+    assert written(collection) == undisturbed
+    assert not partial_results(collection)
+
+
+def test_damaged_partial_results_are_computed_again(
+    collection: Path, client: distributed.Client, undisturbed: dict[str, bytes]
+) -> None:
+    left = killed_pass(collection, 6)
+    flipped = bytearray(left[0].read_bytes())
+    flipped[len(flipped) // 2] ^= 1
+    left[0].write_bytes(flipped)
+    left[1].write_bytes(left[1].read_bytes()[:-5])
+    left[2].write_bytes(b"")
+    neighbors(str(collection), k=K, client=client)
+    assert written(collection) == undisturbed
+
+
+def test_a_lost_shard_costs_only_the_tiles_of_its_block(
+    collection: Path, client: distributed.Client, undisturbed: dict[str, bytes]
+) -> None:
+    neighbors(str(collection), k=K, client=client)
+    marker = next((collection / "markers").rglob("*degree*/000002.json"))
+    marker.unlink()
+    report = neighbors(str(collection), k=K, client=client)
+    assert report["tiles_resumed"] == 36 - 8
+    assert written(collection) == undisturbed
+
+
+def test_workers_that_cannot_hold_a_task_are_refused_with_what_would_do(collection: Path) -> None:
+    before = files_of(collection)
+    with (
+        open_client(workers=1, memory_limit="200MiB") as small,
+        pytest.raises(ComputeError, match=r"use --memory-limit \d+MiB|give"),
+    ):
+        neighbors(str(collection), k=K, client=small)
+    assert {name for name in files_of(collection) if not name.startswith(".")} == {
+        name for name in before if not name.startswith(".")
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": ITEMS}, "largest k that works is 1997"),
+        ({"k": 0}, "at least 1, not 0"),
+        ({"metric": "manhattan"}, "use one of cosine, correlation, euclidean"),
+        ({"engine": "quantum"}, "there is no engine 'quantum'"),
+    ],
+)
+def test_wrong_options_are_explained_and_leave_the_arrays_alone(
+    options: dict[str, Any], message: str, collection: Path, client: distributed.Client
+) -> None:
+    neighbors(str(collection), k=5, client=client)
+    before = written(collection)
+    with pytest.raises(InputError, match=message):
+        neighbors(str(collection), **options, client=client)
+    assert written(collection) == before
+
+
+def test_one_item_has_no_neighbours(tmp_path: Path, client: distributed.Client) -> None:
+    folder = make_workspace(tmp_path / "one", clustered(1, 4))
+    with pytest.raises(InputError, match=r"1 item\(s\) of the collection have a vector: neighbours need at least 2"):
+        neighbors(str(folder), k=1, client=client)
+
+
+def test_two_passes_at_once_do_not_mix(collection: Path, client: distributed.Client) -> None:
+    from cccount_dist.similarity.remaining import scratch_folder
+
+    with scratch_folder(Workspace.open(collection), "neighbors-other"), pytest.raises(ConflictError, match="is at work on"):
+        neighbors(str(collection), k=K, client=client)
+
+
+def test_a_lost_scheduler_is_explained_and_the_pass_goes_on_elsewhere(
+    collection: Path, client: distributed.Client, undisturbed: dict[str, bytes]
+) -> None:
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
+    file = collection.parent / "scheduler.json"
+    with subprocess.Popen(
+        [*command, "--scheduler-file", file], env=environment(), stderr=subprocess.DEVNULL
+    ) as scheduler, subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1", "--no-dashboard", "--scheduler-file", file],
+        env=environment(), stderr=subprocess.DEVNULL, cwd=ROOT,
+    ) as worker:  # fmt: skip
+        try:
+            when(file.exists)
+            with distributed.Client(scheduler_file=str(file)) as remote:
+                remote.wait_for_workers(1)
+
+                def kill() -> None:
+                    when(lambda: len(partial_results(collection)) >= 3)
+                    scheduler.kill()
+
+                killer = threading.Thread(target=kill)
+                killer.start()
+                with pytest.raises(ComputeError, match="scheduler was lost"):
+                    neighbors(str(collection), k=K, client=remote)
+                killer.join()
+        finally:
+            scheduler.kill()
+            worker.kill()
+    assert neighbors(str(collection), k=K, client=client)["tiles_resumed"] > 0
+    assert written(collection) == undisturbed
