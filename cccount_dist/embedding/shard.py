@@ -20,7 +20,6 @@ from storage.errors import ComputeError, InputError
 from storage.schema import EMBEDDINGS, ArraySpec
 from storage.workspace import Workspace
 
-BATCH = 32
 NO_IMAGE = "the collection has no image for it"
 NOT_FINITE = "its vector has NaN or infinite values"
 
@@ -74,7 +73,7 @@ def encode_all(
     """Return (n, dimensions) vectors, NaN where there is none, and the reason for each row that has none, in order."""
     vectors = np.full((len(uris), model.dimensions), np.nan, np.float32)
     failed: dict[int, str] = {}
-    for first, pictures in _decoded(uris, model.side):
+    for first, pictures in _decoded(uris, model.side, model.batch):
         rows = [first + i for i, picture in enumerate(pictures) if not isinstance(picture, str)]
         failed.update({first + i: picture for i, picture in enumerate(pictures) if isinstance(picture, str)})
         if rows:
@@ -102,14 +101,13 @@ def failures(array: ShardedArray, shard: int | None = None) -> dict[int, str]:
     return found
 
 
-def _decoded(uris: Sequence[str | None], side: int) -> Iterator[tuple[int, list[NDArray[np.uint8] | str]]]:
+def _decoded(uris: Sequence[str | None], side: int, batch: int) -> Iterator[tuple[int, list[NDArray[np.uint8] | str]]]:
     """Yield the first row of each batch and its pictures, or the reason in the place of one that cannot be decoded."""
-    starts = range(0, len(uris), BATCH)
     with ThreadPoolExecutor(1, "decode") as thread:
         ahead = None
-        for first in starts:
-            now = ahead or thread.submit(_pictures, uris[first : first + BATCH], side)
-            ahead = thread.submit(_pictures, uris[first + BATCH : first + 2 * BATCH], side)
+        for first in range(0, len(uris), batch):
+            now = ahead or thread.submit(_pictures, uris[first : first + batch], side)
+            ahead = thread.submit(_pictures, uris[first + batch : first + 2 * batch], side)
             yield first, now.result()
 
 

@@ -3,14 +3,18 @@
 from collections.abc import Callable
 from functools import lru_cache
 
+from cccount_dist.embedding.encoders import efficientnet
 from cccount_dist.embedding.encoders.hog import Hog
+from cccount_dist.embedding.encoders.onnx import open_onnx
 from cccount_dist.embedding.encoders.pixels import Pixels
 from cccount_dist.embedding.encoders.protocol import Encoder
+from cccount_dist.embedding.encoders.torch_models import EXTRAS, open_torch
 from storage.errors import CccountError, InputError
 
-DEFAULT_ENCODER = "hog"
+DEFAULT_ENCODER = efficientnet.NAME
 
 _BUNDLED: dict[str, Callable[[], Encoder]] = {
+    efficientnet.NAME: efficientnet.open_efficientnet,
     "hog": Hog,
     "pixels": Pixels,
 }
@@ -23,11 +27,17 @@ def open_encoder(name: str) -> Encoder:
     >>> open_encoder("hog").dimensions
     900
     """
+    kind, _, argument = name.partition(":")
     if name == "auto":
         return open_encoder(DEFAULT_ENCODER)
     if name in _BUNDLED:
         return _BUNDLED[name]()
-    raise InputError(f"there is no encoder {name!r}: choose {', '.join(sorted(_BUNDLED))}")
+    if kind == "onnx" and argument:
+        return open_onnx(argument)
+    if kind in EXTRAS and argument:
+        return open_torch(kind, argument)
+    choices = ", ".join([*_BUNDLED, "onnx:PATH", *(f"{extra}:NAME" for extra in EXTRAS)])
+    raise InputError(f"there is no encoder {name!r}: choose {choices}")
 
 
 def available_encoders() -> list[tuple[str, bool, str]]:
