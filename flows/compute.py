@@ -22,6 +22,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 CONNECT_SECONDS = 10
+LEAST_MEMORY = 256 * 2**20  # an idle worker with our imports takes about 200 MiB
 
 
 @contextmanager
@@ -50,9 +51,11 @@ def open_client(
 @contextmanager
 def _local_cluster(workers: int, memory_limit: str | None) -> Iterator[distributed.LocalCluster]:
     try:
-        limit = dask.utils.parse_bytes(memory_limit) if memory_limit else "auto"
+        limit = dask.utils.parse_bytes(memory_limit) if memory_limit is not None else "auto"
     except ValueError as error:
         raise InputError(f"--memory-limit takes a size such as 2GiB, not {memory_limit!r}") from error
+    if limit != "auto" and limit < LEAST_MEMORY:
+        raise InputError(f"--memory-limit must be at least {LEAST_MEMORY >> 20}MiB for a worker to start, not {memory_limit!r}")
     # A nanny that is told to stop while its worker starts logs at warning level: not the user's business.
     with distributed.LocalCluster(
         n_workers=workers,
