@@ -85,7 +85,7 @@ def folder_of_images(folder: Path) -> Path:
 
 def test_the_whole_way_is_recorded_by_the_server(server: dict[str, str], tmp_path: Path) -> None:
     photos = folder_of_images(tmp_path / "photos")
-    place = tmp_path / "ws"
+    place = str(tmp_path / "ws")
     shown = cccount("init", place, "--images", photos, "--labels", tmp_path / "labels.npy")
     assert shown.code == 0, shown.err
     for arguments in (
