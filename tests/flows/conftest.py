@@ -41,10 +41,11 @@ def environment(**more: str) -> dict[str, str]:
     return {**plain, "PYTHONPATH": str(ROOT), "DO_NOT_TRACK": "1", "PREFECT_SERVER_ANALYTICS_ENABLED": "false", **more}
 
 
-def cccount(*arguments: str | Path, **more: str) -> Shown:
-    """Run the command in a process of its own; `more` are variables of its environment."""
+def cccount(*arguments: str | Path, cwd: Path | None = None, variables: dict[str, str] | None = None) -> Shown:
+    """Run the command in a process of its own, with more variables in its environment."""
     command = [sys.executable, "-m", "flows", *map(str, arguments)]
-    return Shown(subprocess.run(command, capture_output=True, text=True, env=environment(**more), timeout=240, check=False))
+    surroundings = environment(**(variables or {}))
+    return Shown(subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=surroundings, timeout=240, check=False))
 
 
 def digits() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
