@@ -12,7 +12,7 @@ from cccount_dist.counting.methods import make_counter, resolve_method
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import FunctionOracle
-from cccount_dist.similarity.metrics import Metric, prepare
+from cccount_dist.similarity.metrics import Metric, check_metric, prepare
 from cccount_dist.similarity.rows import degree
 from storage.errors import InputError
 
@@ -43,9 +43,10 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(n_class=3, return_X_y=True)
     >>> counter = ClusterCounter(budget=200).fit(X, oracle=lambda u, v: y[u] == y[v])
-    >>> counter.n_clusters_, counter.interval_, counter.n_questions_
+    >>> round(counter.n_clusters_, 1), counter.interval_[0] < 3 < counter.interval_[1], counter.n_questions_
+    (2.7, True, 200)
     >>> counter = ClusterCounter(budget=1500).fit(X[:120], oracle=lambda u, v: y[u] == y[v])
-    >>> counter.n_clusters_, counter.n_questions_  # every pair follows from so many answers
+    >>> counter.n_clusters_, counter.n_questions_  # all other pairs follow from so many answers
     (3.0, 222)
     """
 
@@ -81,7 +82,10 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         method = resolve_method(self.method)
         budget = _checked_budget(self.budget)
         features = _checked_features(X)
-        vectors = prepare(features, self.metric)
+        metric = check_metric(self.metric)
+        if metric == "euclidean":
+            raise InputError("counting works on the metrics cosine and correlation, not on euclidean")
+        vectors = prepare(features, metric)
         items = len(vectors)
         sampler = make_counter(
             method,
@@ -106,7 +110,8 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
 
 def _checked_features(X: ArrayLike) -> NDArray[np.float32]:
     try:
-        features = np.asarray(X, dtype=np.float32)
+        with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite, and is refused below
+            features = np.asarray(X, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise InputError(f"X must be an array of numbers: {error}") from error
     if features.ndim != 2:

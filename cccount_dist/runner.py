@@ -69,7 +69,8 @@ class CampaignRunner:
                 journal.seal(self.folder.log, guard=self.lease.check)
         self._adopt()
         self._read_answers()
-        self._infer()
+        if goal.oracle == "people":  # a simulated oracle's batch asks the closure question by question, in order
+            self._infer()
         state = self._state(goal)
         if state == "running":
             if goal.oracle == "people":
@@ -207,7 +208,8 @@ class CampaignRunner:
     def _refresh(self, state: State) -> Progress:
         result = self.result()
         table = self.folder.estimates()
-        if not table.num_rows or table.column("answers")[-1].as_py() != self.ledger.position:
+        last = table.slice(max(0, table.num_rows - 1)).select(["answers", "state"]).to_pylist()
+        if last != [{"answers": self.ledger.position, "state": state}]:
             row = {
                 "answers": [self.ledger.position],
                 "questions": [self.ledger.questions],
@@ -216,6 +218,7 @@ class CampaignRunner:
                 "low": [result.low],
                 "high": [result.high],
                 "level": [result.level],
+                "state": [state],
                 "refreshed_at": [datetime.now(UTC)],
             }
             self.lease.check()

@@ -38,6 +38,8 @@ class CountOptions:
             raise InputError(f"--level must lie between 0 and 1, not {self.level}")
         if self.target_width is not None and self.target_width <= 0.0:
             raise InputError(f"--target-width must be above 0, not {self.target_width}")
+        if self.seed is not None and self.seed < 0:
+            raise InputError(f"--seed must be 0 or more, not {self.seed}")
         if not 0.0 <= self.error_rate <= 1.0:
             raise InputError(f"--error-rate must lie between 0 and 1, not {self.error_rate}")
         if self.oracle not in ("people", "labels"):
@@ -92,18 +94,18 @@ def _status(workspace: Workspace, name: str) -> dict[str, Any]:
     folder = CampaignFolder(workspace, name)
     opened = Campaign(folder)
     ledger, asked = opened.ledger, opened.questions
-    goal = folder.goal()
-    pending = len(ledger.pending(asked))
     estimates = folder.estimates()
     last = estimates.slice(max(0, estimates.num_rows - 1)).to_pylist()
-    spent = ledger.questions >= goal.budget
+    state = last[0]["state"] if last else "running"
+    if state == "running" and not folder.is_being_advanced:
+        state = "stopped"  # killed or out of disk in the middle: the same command goes on
     return {
         "campaign": name,
         "method": opened.settings.method,
-        "state": "done" if spent and not pending else "waiting" if goal.oracle == "people" and pending else "stopped",
+        "state": state,
         "questions": ledger.questions,
         "answers": ledger.position,
-        "pending": pending,
+        "pending": len(ledger.pending(asked)),
         "contradictions": ledger.contradictions,
         "result": {key: last[0][key] for key in ("estimate", "low", "high", "level")} if last else None,
     }

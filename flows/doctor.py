@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from flows.orchestration import server_url
+from flows.orchestration import require_answer, server_url
 from storage.errors import CccountError
 from storage.objects import LocalObjects
 from storage.version import __version__
@@ -91,6 +91,9 @@ def _prefect() -> dict[str, Any]:
     url = server_url()
     if url is None:
         return _check("prefect", "no server configured: stages run plainly, runs are not recorded", needed=False)
-    from flows.orchestration import require_answer
+    return _tried("prefect", lambda: _answering(url))
 
-    return _tried("prefect", lambda: require_answer(url) or f"the server at {url} answers")
+
+def _answering(url: str) -> str:
+    require_answer(url)
+    return f"the server at {url} answers"

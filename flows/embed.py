@@ -7,7 +7,7 @@ from typing import Any
 import distributed
 import pyarrow.compute as pc
 
-from cccount_dist.embedding.encoders import DEFAULT_ENCODER, open_encoder
+from cccount_dist.embedding.encoders import open_encoder
 from cccount_dist.embedding.shard import embed_shard, failures
 from flows.compute import run_tasks
 from storage.errors import InputError
@@ -18,7 +18,7 @@ from storage.workspace import Workspace
 def embed(
     workspace: str,
     *,
-    encoder: str = DEFAULT_ENCODER,
+    encoder: str = "auto",
     components: int | None = None,
     strict: bool = False,
     client: distributed.Client,
@@ -38,15 +38,18 @@ def embed(
     missing = array.missing()
     run_tasks(
         client,
-        partial(embed_shard, opened.location, encoder, strict=strict),
+        partial(embed_shard, opened.location, model.name, strict=strict),
         missing,
-        describe=f"embedding with {encoder}",
+        describe=f"embedding with {model.name}",
         unit="shards",
         done_before=array.shards - len(missing),
     )
     failed = failures(array)
     if failed != collection.problems():
         opened.update_collection(collection.with_problems(failed).table)
+    if strict and failed:  # an earlier run, without --strict, went past them
+        item, reason = next(iter(failed.items()))
+        raise InputError(f"{collection.ids[item]}: {reason} (--strict stops at the first image without a vector)")
     if len(failed) == collection.items:
         raise InputError(f"none of the {collection.items} images could be embedded; the first: {collection.ids[0]}: {failed[0]}")
     seconds = time.perf_counter() - began

@@ -10,8 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from cccount_dist.embedding.given import ATTRIBUTES, given_collection, write_given
-from cccount_dist.embedding.readers.labels import is_label_file, labelled, with_folder_labels, with_label_file
-from cccount_dist.embedding.readers.rows import numbered
+from cccount_dist.embedding.readers.labels import is_label_file, labelled, with_label_file
 from cccount_dist.embedding.readers.source import read_images, read_manifest
 from cccount_dist.embedding.readers.vectors import Vectors, open_vectors
 from flows.progress import progress
@@ -38,9 +37,9 @@ def initialise(
     column = labels if label_file is None else None
     vectors: Vectors | None = None
     if images is not None:
-        table = _from_images(Path(images), column)
+        table = read_images(Path(images), column)
     elif manifest is not None:
-        table = numbered(read_manifest(Path(manifest), column))
+        table = read_manifest(Path(manifest), column)
     else:
         vectors = open_vectors(Path(str(embeddings)), column)
         with progress("reading vectors", vectors.items, "vectors") as update:
@@ -63,15 +62,6 @@ def initialise(
             for row in table.filter(pa.compute.is_valid(table.column("problem"))).select(["id", "problem"]).to_pylist()
         ],
     }
-
-
-def _from_images(folder: Path, column: str | None) -> pa.Table:
-    table = numbered(read_images(folder))
-    if column is None:
-        return table
-    if column != "folder":
-        raise InputError(f"--labels {column}: a folder of images has no columns; give a .npy, .csv or .parquet file, or `folder`")
-    return with_folder_labels(table)
 
 
 def _write(location: str, table: pa.Table, vectors: Vectors) -> None:

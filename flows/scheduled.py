@@ -23,13 +23,12 @@ async def _worth_retrying(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
     return isinstance(error, ComputeError)
 
 
-RETRY: dict[str, Any] = {"retries": 2, "retry_delay_seconds": 10, "retry_condition_fn": _worth_retrying}
-
-embed_stage = task(stages.embed, name="embed", **RETRY)
-neighbors_stage = task(stages.neighbors, name="neighbors", **RETRY)
-count_stage = task(stages.count, name="count", **RETRY)
-advance_stage = task(stages.advance, name="advance", **RETRY)
-verify_stage = task(stages.verify, name="verify")
+retried = task(retries=2, retry_delay_seconds=10, retry_condition_fn=_worth_retrying)
+embed_stage = retried(stages.embed)
+neighbors_stage = retried(stages.neighbors)
+count_stage = retried(stages.count)
+advance_stage = retried(stages.advance)
+verify_stage = task(stages.verify)
 
 
 @flow(name="cccount-embed")
@@ -127,7 +126,7 @@ def pipeline(
 ) -> Report:
     """The whole way from images to a count. Run it again at any time: only what is missing is computed."""
     CountOptions(budget=budget, oracle=oracle)  # wrong options are refused before hours of embedding, not after
-    cluster = {"compute": compute, "workers": workers, "memory_limit": memory_limit}
+    cluster: dict[str, Any] = {"compute": compute, "workers": workers, "memory_limit": memory_limit}
     return {
         "embed": embed_stage(workspace, encoder=encoder, **cluster),
         "neighbors": neighbors_stage(workspace, k=k, metric=metric, **cluster),

@@ -39,11 +39,13 @@ def neighbors(
     memory_limit: str | None = None,
 ) -> Report:
     """Find the k nearest neighbours and the degree of every item."""
+    from cccount_dist.similarity.metrics import check_metric
     from flows.compute import open_client
     from flows.neighbors import neighbors
 
+    checked = check_metric(metric)
     with open_client(compute, workers=workers, memory_limit=memory_limit) as client:
-        return neighbors(workspace, k=k, metric=metric, engine=engine, store_similarity=store_similarity, client=client)
+        return neighbors(workspace, k=k, metric=checked, engine=engine, store_similarity=store_similarity, client=client)
 
 
 def count(

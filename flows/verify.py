@@ -7,57 +7,39 @@ from typing import Any
 from storage.campaigns import CampaignFolder
 from storage.errors import CccountError
 from storage.problems import Problem
-from storage.schema import ARRAYS, DEGREE, EMBEDDINGS, ArraySpec
+from storage.schema import DEGREE, EMBEDDINGS
 from storage.workspace import Workspace
 
 
 def verify(workspace: str) -> dict[str, Any]:
     """Return `ok` and the list of problems, each with the file and its repair."""
     opened = Workspace.open(workspace)
-    problems = [*_collection(opened), *_arrays(opened)]
+    problems = list(opened.problems())
+    if not problems:
+        problems += _stale_neighbours(opened)
     for name in opened.campaigns():
         problems += _campaign(CampaignFolder(opened, name))
     return {"ok": not problems, "problems": [asdict(problem) for problem in problems]}
 
 
-def _collection(workspace: Workspace) -> Iterator[Problem]:
-    try:
-        workspace.collection()
-    except CccountError as error:
-        yield Problem(
-            "collection.parquet", str(error), "restore it from a backup, or make the workspace anew with `cccount init`"
-        )
-
-
-def _arrays(workspace: Workspace) -> Iterator[Problem]:
-    present = [spec for spec in ARRAYS if workspace.has_array(spec)]
-    sound = True
-    for spec in present:
-        found = list(_array(workspace, spec))
-        sound = sound and not found
-        yield from found
-    if sound and {EMBEDDINGS, DEGREE} <= set(present):
+def _stale_neighbours(workspace: Workspace) -> Iterator[Problem]:
+    if workspace.has_array(EMBEDDINGS) and workspace.has_array(DEGREE):
         embeddings, degree = workspace.array(EMBEDDINGS), workspace.array(DEGREE)
         if not embeddings.missing() and degree.attributes["embeddings"] != embeddings.fingerprint():
-            yield Problem(DEGREE.name, "was computed from other embeddings than are here now", "run `cccount neighbors` again")
-
-
-def _array(workspace: Workspace, spec: ArraySpec) -> Iterator[Problem]:
-    try:
-        yield from workspace.array(spec).problems()
-    except CccountError as error:
-        yield Problem(spec.name, str(error), f"delete {spec.name} and run the stage that makes it again")
+            where = f"{workspace.location}/{DEGREE.name}"
+            yield Problem(where, "was computed from other embeddings than are here now", "run `cccount neighbors` again")
 
 
 def _campaign(folder: CampaignFolder) -> Iterator[Problem]:
     yield from folder.log.problems()
+    where = f"{folder.workspace.location}/{folder.prefix}"
     for name, read in (("campaign.toml", folder.settings), ("goal.toml", folder.goal)):
         try:
             read()
         except CccountError as error:
-            yield Problem(f"{folder.prefix}/{name}", str(error), "restore it from a backup")
+            yield Problem(f"{where}/{name}", str(error), "restore it from a backup")
     try:
         folder.estimates()
-    except (CccountError, ValueError) as error:  # ArrowInvalid is a ValueError
-        path = f"{folder.prefix}/results/estimates.parquet"
-        yield Problem(path, str(error), f"delete it: `cccount advance --campaign {folder.name}` writes it again")
+    except (CccountError, ValueError, OSError) as error:  # Arrow raises ValueError and OSError for a damaged file
+        repair = f"delete it: `cccount advance --campaign {folder.name}` writes it again"
+        yield Problem(f"{where}/results/estimates.parquet", " ".join(str(error).split()), repair)

@@ -6,6 +6,7 @@ disk of this host (SQLite's write-ahead log needs shared memory). Memory and tim
 
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ import pyarrow as pa
 
 from storage.checks import check_answers
 from storage.errors import CorruptionError, StoreError
+from storage.objects import explaining, make_folder
 from storage.problems import Problem
 from storage.schema import ANSWERS
 
@@ -39,13 +41,9 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._mutex = threading.Lock()
+        with explaining(path.parent):
+            make_folder(path.parent)
         with _explained(path):
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise StoreError(
-                    f"cannot use {path.parent}: {error.strerror}: choose a folder that this user may write"
-                ) from error
             self._database = _open(path)
 
     def record(self, table: pa.Table) -> int:
@@ -88,10 +86,11 @@ class Journal:
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 yield self._database
+                self._database.execute("COMMIT")
             except BaseException:
-                self._database.execute("ROLLBACK")
+                if self._database.in_transaction:  # after some failures, a full disk for one, SQLite has rolled back by itself
+                    self._database.execute("ROLLBACK")
                 raise
-            self._database.execute("COMMIT")
 
 
 def journal_problems(path: Path) -> Iterator[Problem]:
@@ -112,13 +111,32 @@ def journal_problems(path: Path) -> Iterator[Problem]:
 def _open(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
-        database.execute("PRAGMA journal_mode = WAL")
+        _use_write_ahead_log(database)
         database.execute("PRAGMA synchronous = FULL")
         database.execute(_CREATE)
     except BaseException:
         database.close()
         raise
     return database
+
+
+def _use_write_ahead_log(database: sqlite3.Connection) -> None:
+    end = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            # Of processes that open a new file at once, SQLite lets one switch and tells the others so without waiting.
+            if _kind(error) != "SQLITE_BUSY" or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _kind(error: sqlite3.DatabaseError) -> str:
+    """Return for instance SQLITE_IOERR for SQLITE_IOERR_WRITE; nothing for a mistake in this program."""
+    return "_".join(getattr(error, "sqlite_errorname", "").split("_")[:2])
 
 
 def _to_rows(table: pa.Table) -> list[tuple[object, ...]]:
@@ -140,10 +158,10 @@ def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        name = getattr(error, "sqlite_errorname", "")
-        if not name:  # a mistake in this program, not of the file
+        kind = _kind(error)
+        if not kind:
             raise
-        if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        if kind in ("SQLITE_CORRUPT", "SQLITE_NOTADB"):
             raise CorruptionError(f"{path} is damaged ({error}): {REPAIR}") from error
         reasons = {
             "SQLITE_FULL": "the disk is full: free some space and try again, what was acknowledged is safe",
@@ -151,4 +169,4 @@ def _explained(path: Path) -> Iterator[None]:
             "SQLITE_READONLY": "no permission to write it: make it writable for this user",
             "SQLITE_CANTOPEN": "it cannot be opened: make its folder writable for this user",
         }
-        raise StoreError(f"cannot use {path}: {reasons.get(name, f'{error} ({name})')}") from error
+        raise StoreError(f"cannot use {path}: {reasons.get(kind, f'{error} ({error.sqlite_errorname})')}") from error

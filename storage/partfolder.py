@@ -31,6 +31,7 @@ class PartFolder:
         self.rows = 0  # that have been read; `refresh` reads on
         self._chunks: list[pa.Table] = []
         self._view: dict[Part, int] = {}  # the parts that hold the rows, in order, and the row after each part's last
+        self._covered: list[Part] = []  # that are still there although a compacted part replaces them
         self._mutex = threading.RLock()
 
     def refresh(self) -> int:
@@ -41,6 +42,7 @@ class PartFolder:
                 parts, _ = self._list()
                 try:
                     self._view = self._follow(parts)
+                    self._covered = [part for part in parts if part not in self._view]
                 except (_MisplacedError, MissingObjectError) as error:
                     # A compaction that runs meanwhile makes parts disappear, but then the next listing is another one.
                     if parts == before:
@@ -153,13 +155,13 @@ class PartFolder:
     def _merge(self, first: int) -> None:
         cover = Part(part_key(self.folder, first, self.rows - 1), first, self.rows - 1)
         self.objects.create(cover.key, encode_part(self.table(first).combine_chunks()))
+        self._covered += [part for part in self._view if part.first >= first]
         self._view = {part: end for part, end in self._view.items() if part.first < first} | {cover: self.rows}
 
     def _drop_covered(self) -> None:
         """Delete the parts that a covering one replaces, also those that a killed compaction left behind."""
-        covered = [part for part in self._list()[0] if part not in self._view]
-        for cover in self._view:
-            replaced = [part for part in covered if cover.covers(part)]
+        for cover in self._view if self._covered else ():
+            replaced = [part for part in self._covered if cover.covers(part)]
             # What people answered is deleted only after the bytes that replace it were read back and compared.
             if replaced and not self._read(cover).equals(self.table(cover.first).slice(0, self._view[cover] - cover.first)):
                 raise CorruptionError(
@@ -167,6 +169,7 @@ class PartFolder:
                 )
             for part in replaced:
                 self.objects.delete(part.key)
+        self._covered = []
 
     def _damage(self, parts: list[Part]) -> Iterator[Problem]:
         rows: int | None = 0  # unknown behind a damaged part

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from storage.checks import check_answers, check_table
 from storage.errors import ConflictError, InputError
 from storage.journal import JOURNAL, journal_problems
+from storage.lease import lease_problems
 from storage.objects import Objects
 from storage.partfolder import PartFolder
 from storage.problems import Problem
@@ -84,11 +85,16 @@ class QueryLog:
             self._answers.compact(most_parts)
 
     def problems(self) -> Iterator[Problem]:
-        """Check every part, the order of rows, the ids, and the journal if it lies here; nothing is raised for damage."""
+        """Check parts, rows, ids, lease, leftovers, and the journal if it lies here; nothing is raised for damage."""
         damage = [*self._questions.problems(), *self._answers.problems()]
         yield from damage
         if not damage:
             yield from self._contradictions()
+        yield from lease_problems(self.objects, self._lock)
+        for key in self.objects.leftovers(self.prefix):
+            yield Problem(
+                f"{self.objects.location}/{key}", "a dead writer left it behind", "delete it: it was never a part of the log"
+            )
         if self.objects.size(f"{self.prefix}/{JOURNAL}") is not None:
             yield from journal_problems(Path(self.objects.location) / self.prefix / JOURNAL)
 

@@ -25,7 +25,16 @@ from storage.version import __version__
 
 _KEY = "workspace.toml"
 _BEGUN = ".init"  # there while `create` is under way: what it wrote may be written again, what is not its own may not
-_OURS = (COLLECTION_KEY, "embeddings.zarr", "neighbors.zarr", "similarity.zarr", "campaigns", "markers")
+_OURS = (
+    COLLECTION_KEY,
+    "embeddings.zarr",
+    "encoded.zarr",
+    "previous.zarr",
+    "neighbors.zarr",
+    "similarity.zarr",
+    "campaigns",
+    "markers",
+)
 _swept: set[str] = set()
 
 

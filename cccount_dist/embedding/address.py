@@ -64,11 +64,12 @@ class Address:
         if match is None:
             return cls(uri)
         offset, size, box = match["offset"], match["size"], match["box"]
+        left, top, width, height = (float(number) for number in box.split(",")) if box else (0.0, 0.0, 0.0, 0.0)
         return cls(
             head,
             offset=int(offset) if offset else None,
             size=int(size) if size else None,
-            box=Box(*(float(number) for number in box.split(",")), percent=bool(match["unit"])) if box else None,
+            box=Box(left, top, width, height, percent=bool(match["unit"])) if box else None,
         )
 
     def read(self) -> bytes:

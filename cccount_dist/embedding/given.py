@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cccount_dist.embedding.readers.rows import batches, numbered
 from cccount_dist.embedding.readers.vectors import Vectors
-from cccount_dist.embedding.shard import NOT_FINITE
+from cccount_dist.embedding.shard import NOT_FINITE, finite_rows
 from storage.arrays import ShardedArray
 from storage.errors import InputError
 
@@ -43,7 +43,7 @@ def write_given(array: ShardedArray, vectors: Vectors, progress: Progress | None
     for shard, rows in enumerate(_rebatched(vectors.blocks(), array.shard_rows)):
         if shard in missing:
             start, _ = array.shard_range(shard)
-            good = np.isfinite(rows).all(axis=1)
+            good = finite_rows(rows)
             notes = {"failed": {str(start + int(row)): NOT_FINITE for row in np.flatnonzero(~good)}}
             array.write_shard(shard, np.where(good[:, None], rows, np.float32(np.nan)), notes=notes)
         if progress is not None:
@@ -54,7 +54,7 @@ def _look_through(vectors: Vectors, path: Path, progress: Progress | None) -> di
     problems: dict[int, str] = {}
     row = zeros = 0
     for block in vectors.blocks():
-        good = np.isfinite(block).all(axis=1)
+        good = finite_rows(block)
         problems.update({row + int(bad): NOT_FINITE for bad in np.flatnonzero(~good)})
         zeros += int(np.count_nonzero(~block.any(axis=1)))
         row += len(block)

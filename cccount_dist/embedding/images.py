@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from cccount_dist.embedding.address import Address, Box
 from storage.errors import InputError
@@ -20,9 +20,11 @@ from storage.errors import InputError
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".gif"})
 MAX_PIXELS = 89_478_485  # Pillow's own limit (a quarter of a gibibyte as RGB)
 
-# Pillow warns between one and two times its limit and raises above; `_opened` refuses both, so the warning says nothing new.
+# Pillow warns between one and two times its limit and raises above: `_opened` refuses both. It also warns of every oddity in
+# a file that it reads all the same. A million files would fill the terminal, and nobody could do anything about it.
 Image.MAX_IMAGE_PIXELS = MAX_PIXELS
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
+warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
 
 # What Pillow's plugins are known to raise on damaged files, besides OSError.
 _DAMAGED = (
@@ -58,7 +60,7 @@ def decode(data: bytes, *, side: int | None = None, box: Box | None = None) -> N
             return _pixels(image, side, box)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise UnreadableImageError(f"more than {MAX_PIXELS:,} pixels: it may be a decompression bomb") from error
-    except Image.UnidentifiedImageError as error:
+    except UnidentifiedImageError as error:
         raise UnreadableImageError("not an image that Pillow can read") from error
     except MemoryError as error:
         raise UnreadableImageError("it does not fit in memory") from error

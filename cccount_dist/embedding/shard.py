@@ -20,7 +20,6 @@ from storage.errors import ComputeError, InputError
 from storage.schema import EMBEDDINGS, ArraySpec
 from storage.workspace import Workspace
 
-BATCH = 32
 NO_IMAGE = "the collection has no image for it"
 NOT_FINITE = "its vector has NaN or infinite values"
 
@@ -74,17 +73,22 @@ def encode_all(
     """Return (n, dimensions) vectors, NaN where there is none, and the reason for each row that has none, in order."""
     vectors = np.full((len(uris), model.dimensions), np.nan, np.float32)
     failed: dict[int, str] = {}
-    for first, pictures in _decoded(uris, model.side):
+    for first, pictures in _decoded(uris, model.side, model.batch):
         rows = [first + i for i, picture in enumerate(pictures) if not isinstance(picture, str)]
         failed.update({first + i: picture for i, picture in enumerate(pictures) if isinstance(picture, str)})
         if rows:
             found = model.encode([picture for picture in pictures if not isinstance(picture, str)])
-            finite = np.isfinite(found).all(axis=1)
+            finite = finite_rows(found)
             failed.update({row: NOT_FINITE for row, good in zip(rows, finite, strict=True) if not good})
             vectors[rows] = np.where(finite[:, None], found, np.float32(np.nan))
         if failed and stop_at_failure:
             break
     return vectors, dict(sorted(failed.items()))
+
+
+def finite_rows(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Return (n,) True for every row without NaN or infinite values."""
+    return np.asarray(np.isfinite(vectors).all(axis=1))
 
 
 def failures(array: ShardedArray, shard: int | None = None) -> dict[int, str]:
@@ -97,14 +101,13 @@ def failures(array: ShardedArray, shard: int | None = None) -> dict[int, str]:
     return found
 
 
-def _decoded(uris: Sequence[str | None], side: int) -> Iterator[tuple[int, list[NDArray[np.uint8] | str]]]:
+def _decoded(uris: Sequence[str | None], side: int, batch: int) -> Iterator[tuple[int, list[NDArray[np.uint8] | str]]]:
     """Yield the first row of each batch and its pictures, or the reason in the place of one that cannot be decoded."""
-    starts = range(0, len(uris), BATCH)
     with ThreadPoolExecutor(1, "decode") as thread:
         ahead = None
-        for first in starts:
-            now = ahead or thread.submit(_pictures, uris[first : first + BATCH], side)
-            ahead = thread.submit(_pictures, uris[first + BATCH : first + 2 * BATCH], side)
+        for first in range(0, len(uris), batch):
+            now = ahead or thread.submit(_pictures, uris[first : first + batch], side)
+            ahead = thread.submit(_pictures, uris[first + batch : first + 2 * batch], side)
             yield first, now.result()
 
 
@@ -122,4 +125,4 @@ def _peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-__all__ = ["ShardReport", "embed_shard", "encode_all", "failures"]
+__all__ = ["ShardReport", "embed_shard", "encode_all", "failures", "finite_rows"]

@@ -1,13 +1,20 @@
 """The closure of what people said: sets of items that are the same, cannot-links between the sets, and what contradicts them.
 
-Same is transitive, and one "different" holds between whole sets. Sets are merged small into large, so m answers take
-O(m log m) time and O(m) memory; items that no answer touches cost nothing. Every known relation can name its answers.
+Same is transitive, and one "different" holds between whole sets. m answers take O(m log m) time (`closure.py`) and
+O(m + largest item) memory. Every known relation can name the answers that it rests on, and every answer can be taken out.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
+from cccount_dist.sampling import closure
+from cccount_dist.sampling.closure import APPLIED, ITEM_BITS, MERGES, RING, SEPARATIONS, SET, STATE, UP, UP_ANSWER, VALUE, U, V
 from cccount_dist.sampling.types import DIFFERENT, SAME
 from storage.errors import InputError
+
+Link = tuple[int, int, float, str]  # u, v, value, answer_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,168 +41,171 @@ class Constraints:
     """
 
     def __init__(self) -> None:
-        self._answers: dict[str, tuple[int, int, float]] = {}  # in the order in which they came
-        self._stale = False
         self._clear()
 
     def _clear(self) -> None:
-        self._set: dict[int, int] = {}  # item -> its set, named after one of its items; absent: a set of its own
-        self._members: dict[int, list[int]] = {}  # set -> items; absent: only the item that it is named after
-        self._apart: dict[int, dict[int, str]] = {}  # set -> sets that differ from it, with the answer that says so
-        self._up: dict[int, tuple[int, str]] = {}  # must-link forest: item -> next item on the way to the root, and the answer
-        self._used: set[str] = set()  # answers that the closure rests on; the others agreed with it, or are conflicts
+        self._stale = False
+        self._number: dict[str, int] = {}  # answer id -> row of the answer
+        self._ids: list[str] = []
+        self._applied = 0  # answers up to here are in the closure
         self._conflicts: dict[str, Conflict] = {}
-        self._merges = 0
-        self._separations = 0  # pairs of sets that are known to differ
+        self._largest = 0  # item
+        self._items = closure.new_items(0, 64)
+        self._answers = np.empty((64, closure.ANSWER_FIELDS), np.int64)
+        self._slots = closure.new_slots(7)
+        self._counts = np.zeros(2, np.int64)
 
     def __len__(self) -> int:
         """Return how many answers are held, conflicts included."""
-        return len(self._answers)
+        return len(self._number)
 
     def known(self, u: int, v: int) -> float | None:
         """Return 1.0 if the items are known to be the same, 0.0 if different, None if neither follows."""
-        if self._stale:
-            self._rebuild()
-        first, second = self._set.get(u, u), self._set.get(v, v)
-        if first == second:
+        self._refresh()
+        if u == v:
             return SAME
-        apart = self._apart.get(first)
-        return DIFFERENT if apart is not None and second in apart else None
+        if not (0 <= u < len(self._items) and 0 <= v < len(self._items)):
+            return None
+        if self._items[u, SET] == self._items[v, SET]:
+            return SAME
+        return DIFFERENT if closure.separation(self._items, self._slots, u, v) >= 0 else None
 
     def add(self, u: int, v: int, value: float, answer_id: str) -> bool:
         """Take an answer in; False if it contradicts what is known: it is then kept among the conflicts and not applied.
 
         The same answer again changes nothing.
         """
-        if value not in (SAME, DIFFERENT):
-            raise InputError(f"answer {answer_id!r} has the value {value}: the closure takes only 1 (same) and 0 (different)")
-        before = self._answers.setdefault(answer_id, (u, v, value))
-        if before != (u, v, value):
-            raise InputError(f"answer {answer_id!r} was {before} before and is {(u, v, value)} now: remove it first")
-        if self._stale:
-            self._rebuild()
-        elif answer_id not in self._used and answer_id not in self._conflicts:
-            self._apply(u, v, value, answer_id)
+        self._refresh()
+        self._write_down(u, v, value, answer_id)
+        self._catch_up()
         return answer_id not in self._conflicts
 
+    def extend(self, links: Iterable[Link]) -> None:
+        """Take many answers in: the same as `add` for each of them in their order, and several times faster."""
+        self._refresh()
+        try:
+            for u, v, value, answer_id in links:
+                self._write_down(u, v, value, answer_id)
+        finally:
+            self._catch_up()
+
     def remove(self, answer_id: str) -> None:
-        """Take an answer out again. What the remaining ones imply, in their order, holds then, conflicts included."""
-        if self._answers.pop(answer_id, None) is None:
-            raise InputError(f"there is no answer {answer_id!r} to take back")
+        """Take an answer out again. What the remaining ones imply, in their order, holds then, conflicts included.
+
+        Nothing happens if it is not held: it was unsure, or two people took it back.
+        """
+        number = self._number.pop(answer_id, None)
+        if number is None:
+            return
         # An answer that changed nothing when it came leaves nothing behind. Otherwise the closure is rebuilt at the next
         # look at it, so that many removals in a row cost one rebuild.
         self._conflicts.pop(answer_id, None)
-        self._stale = self._stale or answer_id in self._used
+        self._stale = self._stale or self._answers[number, STATE] == APPLIED
 
     def why(self, u: int, v: int) -> list[str]:
         """Return the answers that the known relation of two items rests on, in the order of the path; [] if it is unknown."""
         relation = self.known(u, v)
-        if relation is None:
+        if relation is None or u == v:
             return []
         if relation == SAME:
             return self._path(u, v)
-        link = self._apart[self._set.get(u, u)][self._set.get(v, v)]
-        near, far, _ = self._answers[link]
-        if self._set.get(near, near) != self._set.get(u, u):
+        link = closure.separation(self._items, self._slots, u, v)
+        near, far = self._answers[link, [U, V]].tolist()
+        if self._items[near, SET] != self._items[u, SET]:
             near, far = far, near
-        return [*self._path(u, near), link, *self._path(far, v)]
+        return [*self._path(u, near), self._ids[link], *self._path(far, v)]
 
     @property
     def conflicts(self) -> list[Conflict]:
         """Answers that contradict what came before them, in the order in which they came."""
-        if self._stale:
-            self._rebuild()
+        self._refresh()
         return list(self._conflicts.values())
 
     def clusters(self, items: int) -> int:
         """Return the number of sets among `items` items: those that no answer touches are sets of their own."""
-        if self._stale:
-            self._rebuild()
-        return items - self._merges
+        self._refresh()
+        return items - int(self._counts[MERGES])
 
     def complete(self, items: int) -> bool:
         """Return whether every pair of `items` items is known: then `clusters` is the number of clusters."""
         sets = self.clusters(items)
-        return self._separations == sets * (sets - 1) // 2
+        return int(self._counts[SEPARATIONS]) == sets * (sets - 1) // 2
 
     def groups(self) -> list[list[int]]:
         """Return the sets of two and more items, each sorted, in the order of their smallest item."""
-        if self._stale:
-            self._rebuild()
-        return sorted(sorted(members) for members in self._members.values())
+        self._refresh()
+        together: dict[int, list[int]] = {}
+        for item in np.flatnonzero(self._items[:, RING] != np.arange(len(self._items))).tolist():
+            together.setdefault(int(self._items[item, SET]), []).append(item)
+        return list(together.values())
 
-    def _apply(self, u: int, v: int, value: float, answer_id: str) -> None:
-        first, second = self._set.get(u, u), self._set.get(v, v)
-        if first == second:
-            relation: float | None = SAME
-        else:
-            relation = DIFFERENT if second in self._apart.get(first, ()) else None
-        if relation is None:
-            self._used.add(answer_id)
-            if value == SAME:
-                self._link(u, v, answer_id)
-                self._merge(first, second)
-            else:
-                self._apart.setdefault(first, {})[second] = answer_id
-                self._apart.setdefault(second, {})[first] = answer_id
-                self._separations += 1
-        elif relation != value:
-            self._conflicts[answer_id] = Conflict(answer_id, u, v, value, tuple(self.why(u, v)))
+    def _write_down(self, u: int, v: int, value: float, answer_id: str) -> None:
+        number = self._number.get(answer_id)
+        if number is None:
+            _check(u, v, value, answer_id)
+            number = len(self._ids)
+            if number == len(self._answers):
+                self._answers = np.concatenate([self._answers, np.empty_like(self._answers)])
+            answer = self._answers[number]
+            answer[U], answer[V], answer[VALUE] = u, v, value
+            self._largest = max(self._largest, u, v)
+            self._number[answer_id] = number
+            self._ids.append(answer_id)
+            return
+        before = tuple(self._answers[number, [U, V, VALUE]].tolist())
+        if before != (u, v, value):
+            raise InputError(f"answer {answer_id!r} was {before} before and is {(u, v, value)} now: remove it first")
 
-    def _merge(self, first: int, second: int) -> None:
-        """Put the lighter set into the heavier one; its weight is what has to be moved: items and cannot-links."""
-        if self._weight(first) < self._weight(second):
-            first, second = second, first
-        self._merges += 1
-        moved = self._members.pop(second, [second])
-        self._members.setdefault(first, [first]).extend(moved)
-        for item in moved:
-            self._set[item] = first
-        links = self._apart.pop(second, None)
-        if links:
-            mine = self._apart.setdefault(first, {})
-            for other, answer_id in links.items():
-                theirs = self._apart[other]
-                del theirs[second]
-                if other in mine:
-                    self._separations -= 1
-                else:
-                    mine[other] = theirs[first] = answer_id
+    def _catch_up(self) -> None:
+        """Take the answers that are written down and not yet applied into the closure."""
+        stop = len(self._ids)
+        if self._applied == stop:
+            return
+        self._make_room()
+        while (reached := closure.take(self._items, self._answers, self._slots, self._counts, self._applied, stop)) < stop:
+            u, v, value = self._answers[reached, [U, V, VALUE]].tolist()
+            answer_id = self._ids[reached]
+            self._applied = reached + 1
+            self._conflicts[answer_id] = Conflict(answer_id, u, v, float(value), tuple(self.why(u, v)))
+        self._applied = stop
 
-    def _weight(self, name: int) -> int:
-        return len(self._members.get(name, ())) + len(self._apart.get(name, ()))
-
-    def _link(self, u: int, v: int, answer_id: str) -> None:
-        """Join two trees of the must-link forest: the smaller one is turned so that its end of the link is its root."""
-        if len(self._members.get(self._set.get(u, u), ())) > len(self._members.get(self._set.get(v, v), ())):
-            u, v = v, u
-        item: int | None = u
-        above = (v, answer_id)
-        while item is not None:
-            following = self._up.get(item)
-            self._up[item] = above
-            if following is None:
-                break
-            item, above = following[0], (item, following[1])
+    def _make_room(self) -> None:
+        """Let the tables reach the largest item, and keep the hash table at most half full. They double, so this is rare."""
+        have = len(self._items)
+        if self._largest >= have:
+            self._items = np.concatenate([self._items, closure.new_items(have, max(2 * have, self._largest + 1))])
+        if 2 * len(self._ids) > len(self._slots):
+            slots = closure.new_slots((2 * len(self._ids)).bit_length())
+            closure.rehash(self._slots, slots)
+            self._slots = slots
 
     def _path(self, u: int, v: int) -> list[str]:
         """Return the answers on the way from u to v in the must-link forest."""
-        to_root = self._ancestors(u)
-        steps = {item: count for count, item in enumerate(to_root)}
-        from_v: list[str] = []
+        steps = {u: 0}
+        from_u: list[int] = []
+        while (above := int(self._items[u, UP])) >= 0:
+            from_u.append(int(self._items[u, UP_ANSWER]))
+            u = above
+            steps[u] = len(from_u)
+        from_v: list[int] = []
         while v not in steps:
-            v, answer_id = self._up[v]
-            from_v.append(answer_id)
-        return [self._up[item][1] for item in to_root[: steps[v]]] + from_v[::-1]
+            from_v.append(int(self._items[v, UP_ANSWER]))
+            v = int(self._items[v, UP])
+        return [self._ids[number] for number in from_u[: steps[v]] + from_v[::-1]]
 
-    def _ancestors(self, item: int) -> list[int]:
-        way = [item]
-        while (step := self._up.get(way[-1])) is not None:
-            way.append(step[0])
-        return way
+    def _refresh(self) -> None:
+        """Rebuild the closure from the answers that are left, if one that it rests on was taken out."""
+        if self._stale:
+            answers, names, largest = self._answers[list(self._number.values())], list(self._number), self._largest
+            self._clear()
+            if names:
+                self._answers, self._ids, self._largest = answers, names, largest
+                self._number = {name: number for number, name in enumerate(names)}
+                self._catch_up()
 
-    def _rebuild(self) -> None:
-        self._stale = False
-        self._clear()
-        for answer_id, (u, v, value) in self._answers.items():
-            self._apply(u, v, value, answer_id)
+
+def _check(u: int, v: int, value: float, answer_id: str) -> None:
+    if value != SAME and value != DIFFERENT:
+        raise InputError(f"answer {answer_id!r} has the value {value}: the closure takes only 1 (same) and 0 (different)")
+    if not (0 <= u < 1 << ITEM_BITS and 0 <= v < 1 << ITEM_BITS):
+        raise InputError(f"answer {answer_id!r} is about the items {u} and {v}: item numbers go from 0 to 2^{ITEM_BITS} - 1")

@@ -37,6 +37,7 @@ class Ledger:
         self.position = 0  # rows of the log that were read
         self._rows: dict[str, LoggedAnswer] = {}
         self._votes: dict[int, list[str]] = {}  # ids that count for a question, in log order
+        self._undone: set[str] = set()
         self._asked: set[int] = set()
         self._inferred: set[int] = set()
 
@@ -52,9 +53,8 @@ class Ledger:
 
     @property
     def contradictions(self) -> int:
-        """Answers that disagree with the settled answer to their question, or with the closure."""
-        split = sum(len({self._rows[i].value for i in votes} - {None}) > 1 for votes in self._votes.values())
-        return split + len(self.constraints.conflicts)
+        """Answers that disagree with an earlier one, or with what earlier ones imply. They are kept, for votes to settle."""
+        return len(self.constraints.conflicts)
 
     def is_answered(self, question_id: int) -> bool:
         return question_id in self._votes
@@ -80,8 +80,8 @@ class Ledger:
         return events
 
     def _count(self, row: LoggedAnswer) -> list[Answer]:
-        if row.source != INFERRED and row.value in (0.0, 1.0):
-            self.constraints.add(row.u, row.v, float(row.value), row.id)
+        if _is_link(row):
+            self.constraints.add(row.u, row.v, float(row.value or 0.0), row.id)
         if row.question_id == OUTSIDE:
             return []
         votes = self._votes.setdefault(row.question_id, [])
@@ -91,9 +91,11 @@ class Ledger:
 
     def _take_back(self, answer_id: str) -> list[Answer]:
         row = self._rows.get(answer_id)
-        if row is None or row.undoes is not None:
+        if row is None or row.undoes is not None or answer_id in self._undone:
             return []
-        self.constraints.remove(answer_id)
+        self._undone.add(answer_id)
+        if _is_link(row):
+            self.constraints.remove(answer_id)
         events = self._withdraw(row)
         # What was inferred from the answer falls with it, unless other answers still imply the same.
         for question_id in sorted(self._inferred):
@@ -117,6 +119,11 @@ class Ledger:
             del self._votes[row.question_id]
             return [Answer(row.question_id, row.u, row.v, None)]
         return [_event(self._rows[votes[0]])] if was_settled else []
+
+
+def _is_link(row: LoggedAnswer) -> bool:
+    """Whether the closure rests on this answer: an inferred one follows from others, an unsure one or a rating says neither."""
+    return row.source != INFERRED and row.value in (0.0, 1.0)
 
 
 def _event(row: LoggedAnswer) -> Answer:

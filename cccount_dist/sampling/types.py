@@ -44,7 +44,11 @@ ResultT_co = TypeVar("ResultT_co", covariant=True)
 
 
 class Sampler(Protocol[ResultT_co]):
-    """An algorithm that asks questions about pairs of items."""
+    """An algorithm that asks questions about pairs of items.
+
+    `ask(a)` and then `ask(b)`, without a `tell` in between, give the same questions as `ask(a + b)`: how a campaign is cut into
+    batches never changes what is asked.
+    """
 
     def ask(self, limit: int) -> Sequence[Question]:
         """Return up to `limit` new questions that the sampler wants answered now; fewer, or none, if it must wait for answers."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 BLOCK_ROWS = 8192
 _LANES = 16
+_WHOLE = 2.0**30
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
@@ -55,30 +56,34 @@ def row_weights(vectors: NDArray[np.float32], u: int) -> NDArray[np.float32]:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _add_degrees(
-    rows: NDArray[np.float32], first: int, block: NDArray[np.float32], start: int, degrees: NDArray[np.float64]
-) -> None:
-    weights = np.empty(block.shape[0], np.float32)
-    for index in range(rows.shape[0]):
-        _clipped_dots(block, rows[index], weights)
-        total = degrees[index]
-        for item in range(block.shape[0]):
-            if start + item != first + index:
-                total += weights[item]
-        degrees[index] = total
+def _add_degrees(rows: NDArray[np.float32], columns: NDArray[np.float32], shift: int, degrees: NDArray[np.int64]) -> None:
+    """Add the similarity of each row to the items of `columns` (d, m), but for row r not to the item of column r + shift."""
+    dots = np.empty(columns.shape[1], np.float32)
+    for row in range(rows.shape[0]):
+        dots[:] = 0.0
+        for dimension in range(rows.shape[1]):
+            factor = rows[row, dimension]
+            for column in range(columns.shape[1]):  # the processor's vector units take many columns at once
+                dots[column] += factor * columns[dimension, column]
+        if 0 <= row + shift < columns.shape[1]:
+            dots[row + shift] = 0.0
+        for column in range(columns.shape[1]):
+            clipped = min(dots[column], np.float32(1.0)) if dots[column] > 0.0 else np.float32(0.0)
+            degrees[row] += np.int64(clipped * np.float32(_WHOLE))
 
 
-def degree(vectors: NDArray[np.float32], *, block_rows: int = 512) -> NDArray[np.float64]:
+def degree(vectors: NDArray[np.float32], *, block_rows: int = 512, block_columns: int = 128) -> NDArray[np.float64]:
     """Return Σ_{v≠u} ŝ(u, v) for every item; NaN for an item without a vector.
 
     For collections in memory: O(n² d) time on one core, O(n) memory. `cccount neighbors` does the same on a cluster.
+    Similarities are summed as whole numbers of 2⁻³⁰, so neither the blocks nor the machine change a bit of the sum.
     """
     items = len(vectors)
-    degrees = np.zeros(items)
-    for first in range(0, items, block_rows):
-        rows = np.ascontiguousarray(vectors[first : first + block_rows])
-        for start in range(0, items, block_rows):
-            block = np.ascontiguousarray(vectors[start : start + block_rows])
-            _add_degrees(rows, first, block, start, degrees[first : first + block_rows])
-        degrees[first : first + block_rows][np.isnan(rows).any(axis=1)] = np.nan
-    return degrees
+    degrees = np.zeros(items, np.int64)
+    for start in range(0, items, block_columns):
+        columns = np.ascontiguousarray(vectors[start : start + block_columns].T)
+        for first in range(0, items, block_rows):
+            rows = np.ascontiguousarray(vectors[first : first + block_rows])
+            _add_degrees(rows, columns, first - start, degrees[first : first + block_rows])
+    missing = np.concatenate([np.isnan(vectors[first : first + BLOCK_ROWS]).any(axis=1) for first in range(0, items, BLOCK_ROWS)])
+    return np.where(missing, np.nan, degrees / _WHOLE)

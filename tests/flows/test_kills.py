@@ -1,5 +1,6 @@
 """A campaign that is killed and stopped: nothing is lost, torn or doubled, and it ends as if nothing had happened."""
 
+import fcntl
 import os
 import random
 import signal
@@ -7,6 +8,7 @@ import time
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from storage.campaigns import CampaignFolder
 from storage.errors import LeaseError
@@ -14,7 +16,7 @@ from storage.workspace import Workspace
 from tests.flows.conftest import cccount
 from tests.flows.processes import count_labels, start, step_with_lease
 
-BUDGET = 1000
+BUDGET = 600
 KILLS = 50
 
 
@@ -42,10 +44,8 @@ def test_fifty_kills_change_nothing(workspace: Path) -> None:
     while killed < KILLS:
         process = start(count_labels, str(workspace), "killed", BUDGET)
         # Early kills hit the start and the replay, late ones the steps; together they must not outrun the campaign.
-        process.join(timeout=moments.uniform(0.0, duration * 0.25))
-        if not process.is_alive():
-            # It came to its end before it was killed: go on killing it in a larger campaign, which is the same log with more.
-            break
+        process.join(timeout=moments.uniform(0.0, duration * 0.1))
+        assert process.is_alive(), f"the campaign came to its end after {killed} kills: make it longer"
         assert process.pid is not None
         os.kill(process.pid, signal.SIGKILL)
         process.join()
@@ -57,7 +57,6 @@ def test_fifty_kills_change_nothing(workspace: Path) -> None:
     finishing = start(count_labels, str(workspace), "killed", BUDGET)
     finishing.join()
     assert finishing.exitcode == 0
-    assert killed == KILLS
 
     questions, answers = log_of(workspace, "killed")
     expected_questions, expected_answers = log_of(workspace, "whole")
@@ -91,7 +90,7 @@ def test_a_stopped_process_that_lost_its_lease_cannot_write(workspace: Path, tmp
     deadline = time.monotonic() + 30
     while not says.exists() and time.monotonic() < deadline:
         time.sleep(0.01)
-    os.kill(stale.pid, signal.SIGSTOP)
+    _stop_outside_the_lock(stale.pid, folder)
     time.sleep(1.5)  # its lease runs out while it cannot renew it
     with folder.lease() as lease:
         before = _campaign_files(workspace)
@@ -110,17 +109,29 @@ def test_a_lease_of_a_dead_process_is_taken_over_at_once(workspace: Path, tmp_pa
     while not says.exists():
         time.sleep(0.01)
     folder = CampaignFolder(Workspace.open(workspace), "c")
-    try:
+    with pytest.raises(LeaseError, match=f"pid {process.pid}"):
         folder.lease()
-    except LeaseError as error:
-        assert "pid" in str(error)
-    else:
-        raise AssertionError("the lease was given away twice")
     assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)
     process.join()
     with folder.lease() as lease:
         assert lease.fence >= 2
+
+
+def _stop_outside_the_lock(pid: int, folder: CampaignFolder) -> None:
+    """Stop a process at a moment at which it holds no lock: one that is stopped inside would keep everybody out."""
+    path = folder.workspace.location + f"/{folder.prefix}/.lock-lease.json"
+    while True:
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(0.05)
+        with Path(path).open("rb") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.kill(pid, signal.SIGCONT)
+                time.sleep(0.01)
+            else:
+                return
 
 
 def _campaign_files(workspace: Path) -> dict[str, bytes]:

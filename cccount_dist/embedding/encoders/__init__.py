@@ -3,14 +3,18 @@
 from collections.abc import Callable
 from functools import lru_cache
 
+from cccount_dist.embedding.encoders import efficientnet
 from cccount_dist.embedding.encoders.hog import Hog
+from cccount_dist.embedding.encoders.onnx import open_onnx
 from cccount_dist.embedding.encoders.pixels import Pixels
 from cccount_dist.embedding.encoders.protocol import Encoder
-from storage.errors import InputError
+from cccount_dist.embedding.encoders.torch_models import EXTRAS, open_torch
+from storage.errors import CccountError, InputError
 
-DEFAULT_ENCODER = "hog"
+DEFAULT_ENCODER = efficientnet.NAME
 
 _BUNDLED: dict[str, Callable[[], Encoder]] = {
+    efficientnet.NAME: efficientnet.open_efficientnet,
     "hog": Hog,
     "pixels": Pixels,
 }
@@ -18,14 +22,34 @@ _BUNDLED: dict[str, Callable[[], Encoder]] = {
 
 @lru_cache(maxsize=2)
 def open_encoder(name: str) -> Encoder:
-    """Return the encoder with this name; `InputError` if there is none or what it needs is not installed.
+    """Return the encoder with this name (`auto`: the default one); `InputError` if there is none or it lacks something.
 
     >>> open_encoder("hog").dimensions
     900
     """
+    kind, _, argument = name.partition(":")
+    if name == "auto":
+        return open_encoder(DEFAULT_ENCODER)
     if name in _BUNDLED:
         return _BUNDLED[name]()
-    raise InputError(f"there is no encoder {name!r}: choose {', '.join(sorted(_BUNDLED))}")
+    if kind == "onnx" and argument:
+        return open_onnx(argument)
+    if kind in EXTRAS and argument:
+        return open_torch(kind, argument)
+    choices = ", ".join([*_BUNDLED, "onnx:PATH", *(f"{extra}:NAME" for extra in EXTRAS)])
+    raise InputError(f"there is no encoder {name!r}: choose {choices}")
 
 
-__all__ = ["DEFAULT_ENCODER", "Encoder", "open_encoder"]
+def available_encoders() -> list[tuple[str, bool, str]]:
+    """Return name, whether it works here, and what it gives or what it lacks, for every encoder that needs no argument."""
+    found = []
+    for name in _BUNDLED:
+        try:
+            encoder = open_encoder(name)
+            found.append((name, True, f"{encoder.dimensions} dimensions, revision {encoder.revision}"))
+        except CccountError as error:
+            found.append((name, False, str(error)))
+    return found
+
+
+__all__ = ["DEFAULT_ENCODER", "Encoder", "available_encoders", "open_encoder"]

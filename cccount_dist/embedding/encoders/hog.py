@@ -16,6 +16,10 @@ CELL = 8
 BINS = 9
 _CELLS = SIDE // CELL
 _CLIP = np.float32(0.2)
+# A flat block has only noise for a direction, and must not be blown up to unit length: one grey level of noise in every pixel
+# of a block is about 50, squared here, and a block that is half as strong as a clear one keeps some of that.
+_NOISE = np.float32(2500)
+_FAINT = np.float32(0.25)
 
 
 class Hog:
@@ -25,6 +29,7 @@ class Hog:
     revision = f"1-{SIDE}px-{CELL}c{BINS}b"
     dimensions = (_CELLS - 1) ** 2 * 4 * BINS
     side = SIDE
+    batch = 64
 
     def encode(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         cells = cell_histograms(grey(images, SIDE))
@@ -53,13 +58,12 @@ def cell_histograms(pictures: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def block_norm(cells: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return (n, blocks, blocks, 4 BINS): each 2 x 2 block of cells to unit length, clipped at 0.2, to unit length again."""
+    """Return (n, blocks, blocks, 4 BINS): each 2 x 2 block of cells to about unit length, clipped at 0.2, and once more."""
     parts = (cells[:, :-1, :-1], cells[:, 1:, :-1], cells[:, :-1, 1:], cells[:, 1:, 1:])
     blocks = np.concatenate(parts, axis=-1)
-    # A flat block has only noise for a direction: one grey level a pixel must not be blown up to unit length.
-    blocks /= np.sqrt((blocks**2).sum(-1, keepdims=True) + np.float32(CELL * CELL))
+    blocks /= np.sqrt((blocks**2).sum(-1, keepdims=True) + _NOISE)
     np.minimum(blocks, _CLIP, out=blocks)
-    blocks /= np.sqrt((blocks**2).sum(-1, keepdims=True)) + np.float32(1e-2)
+    blocks /= np.sqrt((blocks**2).sum(-1, keepdims=True) + _FAINT)
     return blocks
 
 

@@ -35,9 +35,8 @@ def with_label_file(table: pa.Table, path: Path) -> pa.Table:
         raise InputError(f"--labels {path} needs a column `label`, and may have `id`: it has {', '.join(columns) or 'nothing'}")
     labels = [text(row[name]) for row in rows]
     if "id" in columns and name != "id":
-        return with_labels(
-            table, _by_id(table, dict(zip((text(row["id"]) or "" for row in rows), labels, strict=True)), path), str(path)
-        )
+        names = [text(row["id"]) or "" for row in rows]
+        return with_labels(table, _by_id(table, dict(zip(names, labels, strict=True)), path), str(path))
     if len(columns) == 1 and name != "label" and len(labels) == len(table) - 1:
         labels.insert(0, text(name))  # a csv without a header: its first label was taken for one
     return with_labels(table, labels, str(path))

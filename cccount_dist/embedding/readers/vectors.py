@@ -13,6 +13,7 @@ from typing import IO
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import zarr
 import zarr.errors
@@ -115,11 +116,7 @@ def _npy_blocks(opened: Callable[[], IO[bytes]], path: Path) -> Iterator[NDArray
 def _parquet(path: Path, label: str | None) -> Vectors:
     with pq.ParquetFile(path) as source:
         schema, items = source.schema_arrow, source.metadata.num_rows
-        lists = [
-            f.name
-            for f in schema
-            if pa.types.is_list(f.type) or pa.types.is_fixed_size_list(f.type) or pa.types.is_large_list(f.type)
-        ]
+        lists = [f.name for f in schema if _is_list(f.type)]
         if len(lists) != 1:
             raise InputError(f"{path} needs exactly one list column of numbers: it has {len(lists)}")
         column = lists[0]
@@ -137,21 +134,22 @@ def _parquet(path: Path, label: str | None) -> Vectors:
             row = 0
             for batch in source.iter_batches(batch_size=_block_rows(dimensions, 8), columns=[column]):
                 values = batch.column(0)
-                lengths = (
-                    np.diff(values.offsets.to_numpy())
-                    if hasattr(values, "offsets")
-                    else np.full(len(values), values.type.list_size)
-                )
-                wrong = np.flatnonzero((lengths != dimensions) | values.is_null().to_numpy(zero_copy_only=False))
+                lengths = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False)
+                wrong = np.flatnonzero(lengths != dimensions)
                 if wrong.size:
+                    found = lengths[wrong[0]]
                     raise InputError(
-                        f"{path} row {row + int(wrong[0])}: a vector of {lengths[wrong[0]]} numbers among vectors of {dimensions}"
+                        f"{path} row {row + int(wrong[0])}: a vector of {found} numbers among vectors of {dimensions}"
                     )
                 flat = values.flatten().to_numpy(zero_copy_only=False)
                 yield _as_float32(flat.reshape(-1, dimensions))
                 row += len(values)
 
     return Vectors(items, dimensions, blocks, columns)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _zarr(path: Path) -> Vectors:

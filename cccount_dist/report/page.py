@@ -1,0 +1,194 @@
+"""The report of a count campaign: one HTML file that needs nothing else, no network and no script.
+
+What users wrote (ids, labels, names of annotators) is escaped by `markup.element`; the content policy in the head forbids scripts
+and anything from outside, whatever a name may contain.
+"""
+
+from cccount_dist.report.chart import chart
+from cccount_dist.report.facts import CountFacts
+from cccount_dist.report.gallery import gallery
+from cccount_dist.report.markup import Html, element, facts_list, joined, name_of, table
+from cccount_dist.report.style import CSS
+from cccount_dist.report.wording import (
+    against_truth,
+    caution,
+    duration,
+    headline,
+    interval,
+    method,
+    number,
+    percent,
+    plural,
+    standing,
+    thinned,
+)
+
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_MOST_ROWS = 40  # of the table of estimates
+
+
+def report_page(facts: CountFacts) -> str:
+    """Return the whole file."""
+    large, below = headline(facts)
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", f"{large} · {facts.campaign} · cccount"),
+        element("style", Html(CSS)),
+    )
+    sections = (_course(facts), _collection(facts), _how(facts), gallery(facts), _record(facts))
+    body = element("body", element("main", _answer(facts, large, below), *sections), _foot(facts))
+    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _answer(facts: CountFacts, large: str, below: str) -> Html:
+    words = [element("p", standing(facts))]
+    if (truth := against_truth(facts)) is not None:
+        words.append(element("p", truth))
+    warned = caution(facts)
+    return element(
+        "header",
+        element("p", element("b", "cccount"), " report · campaign ", name_of(facts.campaign), class_="kicker"),
+        element("h1", f"{large} ", element("span", below, class_="more")),
+        element("div", *words, class_="standing"),
+        element("p", element("b", "Take care. "), warned, class_="caution") if warned else Html(),
+        _figures(facts),
+    )
+
+
+def _figures(facts: CountFacts) -> Html:
+    effort = duration(facts.questions * facts.seconds_per_pair)
+    shown = (
+        (f"{facts.collection.items:,}", "items in the collection"),
+        (f"{facts.questions:,}", "answers given"),
+        (f"{facts.inferred:,}", "answers for free: they follow from the others"),
+        (effort, f"of a person's time, at {facts.seconds_per_pair:g} s a pair"),
+    )
+    return element(
+        "ul", *(element("li", element("b", large), element("span", small)) for large, small in shown), class_="figures"
+    )
+
+
+def _course(facts: CountFacts) -> Html:
+    title = element("h2", "The estimate over the answers")
+    if facts.last is None:
+        return element("section", title, element("p", "There is no estimate yet: the curve begins with the first answers."))
+    level = percent(facts.settings.level)
+    legend = f"Line: the estimate. Shaded: the {level} interval."
+    if facts.collection.truth is not None:
+        legend += " Dashed: what the labels say."
+    return element(
+        "section",
+        title,
+        chart(facts.estimates, facts.collection.truth, _described(facts)),
+        element("p", legend, class_="note"),
+        element("details", element("summary", "The same as numbers"), _numbers(facts)),
+    )
+
+
+def _described(facts: CountFacts) -> str:
+    first, last = facts.estimates[0], facts.estimates[-1]
+    end = f"{number(last.estimate)}, {interval(last)}, after {plural(last.questions, 'answer')}"
+    if len(facts.estimates) == 1:
+        return f"Chart: the estimate is {end}."
+    return (
+        f"Chart: the estimate goes from {number(first.estimate)}, {interval(first)}, "
+        f"after {plural(first.questions, 'answer')} to {end}."
+    )
+
+
+def _numbers(facts: CountFacts) -> Html:
+    rows = [facts.estimates[place] for place in thinned(len(facts.estimates), _MOST_ROWS)]
+    cells = [[f"{row.questions:,}", number(row.estimate), number(row.low), number(row.high)] for row in rows]
+    return table("The estimate over the answers", ["answers", "estimate", "low", "high"], cells, class_="numbers")
+
+
+def _collection(facts: CountFacts) -> Html:
+    collection = facts.collection
+    vectors = "given with the collection" if collection.encoder == "given" else (collection.encoder or "unknown")
+    if collection.dimensions is not None:
+        vectors += f", {plural(collection.dimensions, 'dimension')}"
+    rows = [
+        ("Items", f"{collection.items:,}"),
+        ("Counted", f"{facts.settings.items:,}"),
+        ("Vectors", vectors),
+        ("Similarity", facts.settings.metric),
+        ("Labels", "none" if collection.truth is None else f"{collection.truth:,} different ones, every counted item has one"),
+    ]
+    failed = Html()
+    if collection.failed:
+        shown = len(collection.failed_examples)
+        head = f"{plural(collection.failed, 'item')} left out"
+        caption = head if shown == collection.failed else f"{head}; the first {shown:,}"
+        names = [[name_of(name), reason] for name, reason in collection.failed_examples]
+        failed = joined(
+            element("p", f"{head}: no vector could be made, so they are not in the count.", class_="caution"),
+            table(caption, ["item", "reason"], names),
+        )
+    return element("section", element("h2", "What was counted"), facts_list(rows), failed)
+
+
+def _how(facts: CountFacts) -> Html:
+    settings, goal = facts.settings, facts.goal
+    title, explained = method(settings.method)
+    who = "people" if goal.oracle == "people" else "the label column, as a simulation of people"
+    if goal.error_rate:
+        who += f"; {percent(goal.error_rate)} of these answers were made wrong on purpose"
+    rows: list[tuple[str, str]] = [
+        ("Method", f"{title} ({settings.method})" if explained else title),
+        ("Interval", f"{percent(settings.level)} level"),
+        ("Budget", plural(goal.budget, "answer")),
+        ("Answered by", who),
+        ("Answers given", f"{facts.questions:,}{_unsure(facts)}"),
+        ("Answers for free", f"{facts.inferred:,}, because they follow from given ones"),
+        ("Contradictions", _contradictions(facts)),
+        ("Open questions", f"{facts.pending:,}"),
+        ("Effort", f"{duration(facts.questions * facts.seconds_per_pair)} at {facts.seconds_per_pair:g} seconds a pair"),
+    ]
+    if goal.target_width is not None:
+        rows.insert(2, ("Wanted width", f"{percent(goal.target_width)} of the estimate"))
+    people = Html()
+    if goal.oracle == "people" and facts.annotators:
+        ranked = sorted(facts.annotators.items(), key=lambda row: (-row[1], row[0]))
+        people = table(
+            "Who answered", ["annotator", "answers"], [[name_of(name), f"{count:,}"] for name, count in ranked[:_MOST_ROWS]]
+        )
+    words = element("p", explained) if explained else Html()
+    return element("section", element("h2", "How it was obtained"), words, facts_list(rows), people)
+
+
+def _unsure(facts: CountFacts) -> str:
+    return f", {facts.unsure:,} of them unsure: those count neither as same nor as different" if facts.unsure else ""
+
+
+def _contradictions(facts: CountFacts) -> str:
+    if not facts.contradictions:
+        return "none"
+    return f"{facts.contradictions:,}: answers that disagree with earlier ones; both are kept, and the earlier one counts"
+
+
+def _record(facts: CountFacts) -> Html:
+    settings = facts.settings
+    rows: list[tuple[str, str]] = [
+        ("Campaign", name_of(facts.campaign)),
+        ("Kind", settings.kind),
+        ("Method", settings.method),
+        ("Seed", str(settings.seed)),
+        ("Level", f"{settings.level:g}"),
+        ("Metric", settings.metric),
+        ("Items", f"{settings.items:,}"),
+        ("Started", settings.started_at),
+        ("Started with", f"cccount {settings.version}"),
+        *((f"Parameter {name}", str(value)) for name, value in settings.parameters.items()),
+        *((f"Fingerprint of {name}", element("code", value)) for name, value in settings.fingerprints.items()),
+    ]
+    words = "The same collection, settings and answers give the same questions and the same result."
+    return element("section", element("h2", "For the record"), element("p", words), facts_list(rows))
+
+
+def _foot(facts: CountFacts) -> Html:
+    when = f"{facts.written_at:%Y-%m-%d %H:%M} UTC"
+    return element("footer", element("p", f"Written by cccount {facts.version} on {when}. This file needs no network."))

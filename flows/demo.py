@@ -1,0 +1,161 @@
+"""`cccount demo`: the whole way on bundled images, by the real commands, with a SIGKILL in the middle of the count.
+
+scikit-learn's 1,797 handwritten digits become image files whose names say nothing; how many different digits are there? The count
+is killed while it runs, and the same command goes on where it stopped: nothing that was answered is lost or asked again.
+"""
+
+import csv
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from storage.errors import ComputeError, InputError
+
+BUDGET = 3000
+SIDE = 32  # pixels: the digits come as 8 x 8
+_MARKER = ".cccount-demo"  # only a folder with it is ever removed
+_KILL_AFTER = (5, 1)  # written parts of the answer log, at the first try and at the second
+_POLL_SECONDS = 0.01
+_MOST_SECONDS = 120.0  # that the count may take to get so far
+
+
+def demo(directory: str) -> dict[str, Any]:
+    """Run everything in `directory` and return where the report is, the truth, the estimate and its interval."""
+    began = time.monotonic()
+    folder = _fresh_folder(Path(directory))
+    images, labels, workspace = folder / "images", folder / "labels.csv", str(folder / "workspace")
+    _say(f"Writing handwritten digits as image files to {images}: how many different digits are there?")
+    truth = write_digits(images, labels)
+    _run("a workspace: what is in the collection", "init", workspace, "--images", str(images), "--labels", str(labels))
+    _run("a vector for each image", "embed", workspace, "--encoder", "hog")
+    _run("who is similar to whom", "neighbors", workspace)
+    count = ("count", workspace, "--oracle", "labels", "--budget", str(BUDGET))
+    kept = _run_and_kill(workspace, count)
+    _run("where the campaign stands now", "status", workspace)
+    _run(f"the same command goes on: the {kept:,} answers are kept, and none is asked again", *count)
+    _run("everything on one page", "report", workspace)
+    report = shutil.copyfile(folder / "workspace/campaigns/count/results/report.html", folder / "report.html")
+    result = _standing(workspace)["result"]
+    seconds = time.monotonic() - began
+    _say(
+        f"Truth: {truth}. Estimate: {result['estimate']:.1f}, {result['level']:.0%} interval {result['low']:.1f} to "
+        f"{result['high']:.1f}. Killed once on the way. {seconds:.0f} s in all.\nReport: {report}"
+    )
+    return {
+        "report": str(report),
+        "workspace": workspace,
+        "truth": truth,
+        **{name: result[name] for name in ("estimate", "low", "high", "level")},
+        "interrupted": True,
+        "answers_at_kill": kept,
+        "seconds": seconds,
+    }
+
+
+def write_digits(images: Path, labels: Path) -> int:
+    """Write the digits as PNG files in random order, and their labels as csv; return how many different ones there are."""
+    import numpy as np
+    from PIL import Image
+    from sklearn.datasets import load_digits
+
+    data = load_digits()
+    images.mkdir()
+    with labels.open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["id", "label"])
+        # Shuffled: in the order of the data set, the number of a file would give its digit away.
+        for number, place in enumerate(np.random.default_rng(0).permutation(len(data.target))):
+            name = f"scan-{number:04d}.png"
+            ink = Image.fromarray((255 - data.images[place] * (255 / 16)).astype(np.uint8))
+            ink.resize((SIDE, SIDE), Image.Resampling.BICUBIC).save(images / name)
+            rows.writerow([name, data.target[place]])
+    return len(set(data.target.tolist()))
+
+
+def _fresh_folder(folder: Path) -> Path:
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise InputError(f"{folder} is not a folder: choose another one with --directory")
+    if folder.exists() and any(folder.iterdir()):
+        if not (folder / _MARKER).exists():
+            raise InputError(f"{folder} is there already and is no earlier demo: choose another folder with --directory")
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / _MARKER).write_text("Made by `cccount demo`, which removes this whole folder when it is run again.\n")
+    return folder
+
+
+def _run_and_kill(workspace: str, arguments: Sequence[str]) -> int:
+    """Start the count, kill it in the middle, and return how many answers were safe by then."""
+    campaign = Path(workspace, "campaigns/count")
+    for parts in _KILL_AFTER:
+        _announce("how many different ones; killed in the middle, to show that it does no harm", arguments)
+        if _killed_after(campaign / "answers", parts, arguments):
+            kept = int(_standing(workspace)["questions"])
+            if kept < BUDGET:
+                _say(f"Killed with SIGKILL after {kept:,} of {BUDGET:,} answers.")
+                return kept
+        _say("It was done before it could be killed: once more from the beginning, with an earlier kill.")
+        shutil.rmtree(campaign)
+    raise ComputeError("the count was done before it could be killed, twice: run the demo on a machine that is less fast")
+
+
+def _killed_after(answers: Path, parts: int, arguments: Sequence[str]) -> bool:
+    """Run a command and kill its whole process group once the log has so many parts; False if it ended by itself."""
+    process = subprocess.Popen(_command(arguments), stdout=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
+    deadline = time.monotonic() + _MOST_SECONDS
+    try:
+        while process.poll() is None and len(list(answers.glob("part-*.parquet"))) < parts:
+            if time.monotonic() > deadline:
+                raise ComputeError(f"the count had not written {parts} parts of answers after {_MOST_SECONDS:.0f} s")
+            time.sleep(_POLL_SECONDS)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        code = process.wait()
+    if code > 0:
+        raise _failed(arguments, code)
+    return code == -signal.SIGKILL
+
+
+def _standing(workspace: str) -> dict[str, Any]:
+    from flows.campaign import status
+
+    found: dict[str, Any] = status(workspace, "count")["campaigns"][0]
+    return found
+
+
+def _run(why: str, *arguments: str) -> None:
+    _announce(why, arguments)
+    # Standard output belongs to the demo's own result: what a command says is shown on standard error.
+    done = subprocess.run(_command(arguments), stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
+    sys.stderr.write(done.stdout)
+    sys.stderr.flush()
+    if done.returncode:
+        raise _failed(arguments, done.returncode)
+
+
+def _command(arguments: Sequence[str]) -> list[str]:
+    return [sys.executable, "-m", "flows", *arguments]
+
+
+def _failed(arguments: Sequence[str], code: int) -> ComputeError:
+    return ComputeError(f"the demo stopped: `cccount {shlex.join(arguments)}` ended with exit code {code}")
+
+
+def _announce(why: str, arguments: Sequence[str]) -> None:
+    _say(f"# {why}\n$ cccount {shlex.join(arguments)}")
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"\n{text}\n")
+    sys.stderr.flush()
+
+
+__all__ = ["demo", "write_digits"]

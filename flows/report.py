@@ -1,0 +1,118 @@
+"""`cccount report`: gather what a workspace knows about a campaign, and write it as one self-contained report.html.
+
+Reads only, except for that file, and needs no lease: a campaign may go on meanwhile. Memory: the collection table and the answer
+log; of the images, one at a time.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cccount_dist.campaign import Campaign
+from cccount_dist.report.chart import MOST_POINTS
+from cccount_dist.report.facts import CollectionFacts, CountFacts, Estimate, JudgedPair, Thumbnail
+from cccount_dist.report.page import report_page
+from cccount_dist.report.pairs import choose_pairs
+from cccount_dist.report.thumbnails import thumbnail
+from cccount_dist.report.wording import thinned
+from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer
+from flows.campaign import SECONDS_PER_PAIR
+from flows.progress import progress
+from storage.campaigns import CampaignFolder
+from storage.collection import Collection
+from storage.schema import EMBEDDINGS
+from storage.version import __version__
+from storage.workspace import Workspace
+
+_MOST_FAILED = 20  # failed images that are named
+
+
+def write_reports(workspace: str, campaign: str | None) -> dict[str, Any]:
+    """Write the report of one campaign, or of all, and return where they are."""
+    opened = Workspace.open(workspace)
+    collection = opened.collection()
+    names = opened.campaigns() if campaign is None else [campaign]
+    return {"files": [_write(CampaignFolder(opened, name), collection) for name in names]}
+
+
+def _write(folder: CampaignFolder, collection: Collection) -> str:
+    return folder.write_result("report.html", report_page(gather(folder, collection)).encode())
+
+
+def gather(folder: CampaignFolder, collection: Collection) -> CountFacts:
+    """Return everything that the report of this campaign says."""
+    opened = Campaign(folder)
+    settings, ledger, questions = opened.settings, opened.ledger, opened.questions
+    settled = [row for question in questions if (row := ledger.settled(question.id)) is not None]
+    given = [row for row in settled if row.source != INFERRED]
+    complete = ledger.constraints.complete(settings.items)
+    return CountFacts(
+        campaign=folder.name,
+        settings=settings,
+        goal=folder.goal(),
+        collection=_collection(folder.workspace, collection),
+        estimates=_estimates(folder.estimates(), settings.items),
+        questions=ledger.questions,
+        inferred=ledger.inferred,
+        unsure=sum(row.value is None for row in given),
+        contradictions=ledger.contradictions,
+        pending=len(ledger.pending(questions)),
+        exact=ledger.constraints.clusters(settings.items) if complete else None,
+        annotators=Counter(row.annotator for row in given),
+        pairs=_pairs(choose_pairs(row for row in given if row.u != row.v), collection),
+        seconds_per_pair=SECONDS_PER_PAIR,
+        version=__version__,
+        written_at=datetime.now(UTC),
+    )
+
+
+def _collection(workspace: Workspace, collection: Collection) -> CollectionFacts:
+    problems = collection.problems()
+    vectors = workspace.array(EMBEDDINGS) if workspace.has_array(EMBEDDINGS) else None
+    return CollectionFacts(
+        items=collection.items,
+        failed=len(problems),
+        failed_examples=[(collection.ids[item], reason) for item, reason in list(problems.items())[:_MOST_FAILED]],
+        encoder=None if vectors is None else str(vectors.attributes["encoder"]),
+        dimensions=None if vectors is None else vectors.shape[1],
+        truth=_truth(collection),
+        has_images=bool(pc.any(pc.is_valid(collection.table.column("uri"))).as_py()),
+    )
+
+
+def _truth(collection: Collection) -> int | None:
+    """The number of labels among the items that are counted, if each of them has one."""
+    labels = collection.labels()
+    if labels is None:
+        return None
+    counted = labels[pc.is_null(collection.table.column("problem")).to_numpy()]
+    return len(np.unique(counted)) if counted.size and counted.min() >= 0 else None
+
+
+def _estimates(table: pa.Table, items: int) -> list[Estimate]:
+    """The last refresh after each number of answers; ends of an interval that cannot be are drawn in to 1 and the items."""
+    found: dict[int, Estimate] = {}
+    for row in table.filter(pc.is_valid(table.column("estimate"))).to_pylist():
+        low, high = (min(max(row[end], 1.0), float(items)) for end in ("low", "high"))
+        found.pop(row["questions"], None)  # so that the order stays that of the refreshes
+        found[row["questions"]] = Estimate(row["questions"], row["estimate"], low, high)
+    rows = list(found.values())
+    return [rows[place] for place in thinned(len(rows), MOST_POINTS)]
+
+
+def _pairs(chosen: Sequence[LoggedAnswer], collection: Collection) -> list[JudgedPair]:
+    items = sorted({item for row in chosen for item in (row.u, row.v)})
+    pictures: dict[int, Thumbnail] = {}
+    with progress("Thumbnails", len(items), "images") as update:
+        for done, item in enumerate(items, start=1):
+            pictures[item] = thumbnail(collection.ids[item], collection.uri(item))
+            update(done)
+    return [JudgedPair(row.question_id, row.value, pictures[row.u], pictures[row.v]) for row in chosen]
+
+
+__all__ = ["gather", "write_reports"]
