@@ -43,7 +43,7 @@ def embed(
     missing = array.missing()
     name = str(attributes["encoder"])
     task = partial(embed_shard, opened.location, name, strict=strict, spec=spec)
-    _fill(client, task, array, f"embedding with {name}", "images")
+    reports = _fill(client, task, array, f"embedding with {name}", "images")
     failed = failures(array)
     if failed != collection.problems():
         opened.update_collection(collection.with_problems(failed).table)
@@ -66,6 +66,7 @@ def embed(
         "items_per_second": sum(_rows(array, shard) for shard in missing) / seconds,
         "shards": array.shards,
         "shards_resumed": array.shards - len(missing),
+        "peak_worker_bytes": max((report.peak_bytes for report in reports), default=0),
     }
 
 
@@ -93,10 +94,13 @@ def _projected(workspace: Workspace, client: distributed.Client, attributes: Map
     return array
 
 
-def _fill(client: distributed.Client, task: Callable[[int], ShardReport], array: ShardedArray, describe: str, unit: str) -> None:
+def _fill(
+    client: distributed.Client, task: Callable[[int], ShardReport], array: ShardedArray, describe: str, unit: str
+) -> list[ShardReport]:
     missing = array.missing()
     sizes = [_rows(array, shard) for shard in missing]
-    run_tasks(client, task, missing, describe=describe, unit=unit, done_before=array.shape[0] - sum(sizes), sizes=sizes)
+    before = array.shape[0] - sum(sizes)
+    return run_tasks(client, task, missing, describe=describe, unit=unit, done_before=before, sizes=sizes)
 
 
 def _rows(array: ShardedArray, shard: int) -> int:
