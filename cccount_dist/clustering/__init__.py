@@ -1,0 +1,1 @@
+"""Grouping items: k-means, and k-means with what people said."""
