@@ -147,5 +147,6 @@ ESTIMATES = TableSpec("estimates", (
     Column("low", pa.float64(), "lower end of the interval", required=False),
     Column("high", pa.float64(), "upper end of the interval", required=False),
     Column("level", pa.float64(), "of the interval"),
+    Column("state", pa.string(), "running, waiting, done or stopped"),
     Column("refreshed_at", _TIME, "when"),
 ))  # fmt: skip
