@@ -193,7 +193,7 @@ def _merged_files(job: ExactPass, task: MergeTask) -> list[Path]:
 def _write_shards(job: ExactPass, block: int, lists: Lists) -> None:
     start, stop = job.grid.rows(block)
     vectors = open_vectors(job)
-    index, similarity = finish(vectors, start, lists, stop - start, job.k, job.meaning)
+    index, similarity = finish(vectors, np.arange(start, stop), lists, job.k, job.meaning)
     forget_pages(vectors)
     degree = np.where(lists.usable, lists.degree, np.nan)[: stop - start]
     opened = Workspace.open(job.workspace)
