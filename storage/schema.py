@@ -13,7 +13,7 @@ FORMAT = 1  # of the whole workspace; a reader refuses any other
 
 @dataclass(frozen=True, slots=True)
 class ArraySpec:
-    """A zarr array whose first axis is the item number.
+    """A zarr array whose first axis is the item number (but for the similarity store: there it counts rows of tiles).
 
     `fill` is what a chunk that was never written reads as: a value that no stage can mistake for data.
     """
@@ -59,7 +59,12 @@ PREVIOUS = ArraySpec(
     "previous.zarr", "float32", ("item", "dimension"), float("nan"),
     "what the encoder gave before items were added: kept until `cccount embed` has taken it over", "`cccount embed`",
 )  # fmt: skip
-ARRAYS = (EMBEDDINGS, ENCODED, PREVIOUS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, DEGREE)
+SIMILARITY = ArraySpec(
+    "similarity.zarr", "float16", ("tile_row", "column"), float("nan"),
+    "optional: similarities of all pairs, tile after tile of the upper triangle of blocks; NaN where there is no pair",
+    "`cccount neighbors --store-similarity`",
+)  # fmt: skip
+ARRAYS = (EMBEDDINGS, ENCODED, PREVIOUS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, DEGREE, SIMILARITY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,6 @@ def neighbors_in_memory(x: NDArray[np.float32], k: int, metric: Metric = "cosine
     found = Neighbors(np.empty((len(x), k), np.int32), np.empty((len(x), k), np.float32), np.empty(len(x)))
     for (start, stop), mine in zip(ranges, lists, strict=True):
         cut_all(mine, k, meaning.slope)
-        found.index[start:stop], found.similarity[start:stop] = finish(vectors, start, mine, stop - start, k, meaning)
+        found.index[start:stop], found.similarity[start:stop] = finish(vectors, np.arange(start, stop), mine, k, meaning)
         found.degree[start:stop] = np.where(mine.usable, mine.degree, np.nan)[: stop - start]
     return found
