@@ -48,11 +48,18 @@ def _nested_mc_released(inputs: CountingInputs) -> Sampler[CountResult]:
     return build_nested_mc_released(inputs)
 
 
+def _inverse(inputs: CountingInputs) -> Sampler[CountResult]:
+    from cccount_dist.counting.paper import build_inverse
+
+    return build_inverse(inputs)
+
+
 _BUILDERS: dict[str, Callable[[CountingInputs], Sampler[CountResult]]] = {
     "nis": _nis,
     "nested-mc": _nested_mc,
     "nis-released": _nis_released,
     "nested-mc-released": _nested_mc_released,
+    "inverse": _inverse,
 }
 METHODS = tuple(_BUILDERS)
 AUTO = "nis"  # what `auto` stands for: the better one of the two on every data set of the paper

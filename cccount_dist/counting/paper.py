@@ -58,6 +58,17 @@ def build_nested_mc_released(inputs: "CountingInputs") -> Sampler[CountResult]:
     return ReleasedSampler(ReleasedUniform(inputs.degree), seed=inputs.seed, level=inputs.level, ratio=ratio)
 
 
+def build_inverse(inputs: "CountingInputs") -> Sampler[CountResult]:
+    """Parameters: `replicates`, fixed in advance, and `alpha` of the weights (1 + degree)^-alpha."""
+    from cccount_dist.counting.inverse import MOST_REPLICATES, inverse
+
+    given = Parameters("inverse", inputs.parameters)
+    replicates = given.whole("replicates", MOST_REPLICATES, least=1)
+    alpha = given.number("alpha", 0.0)
+    given.finish()
+    return inverse(inputs.degree, seed=inputs.seed, level=inputs.level, alpha=alpha, replicates=replicates)
+
+
 def _similarity(inputs: "CountingInputs", given: Parameters, *, default: str) -> Similarity:
     name = given.choice("similarity", default, SIMILARITIES)
     tau = given.number("tau", 0.5) if name == "softmax" else 0.0

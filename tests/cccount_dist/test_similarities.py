@@ -24,7 +24,7 @@ def dense_soft(vectors: NDArray[np.float32], clusters: int, sigma: float | None 
     centres = kmeans(vectors, clusters).centres
     squared = np.square(vectors.astype(np.float64)[:, None] - centres).sum(axis=2)
     sigma = float(np.sqrt(squared.min(axis=1)).mean()) if sigma is None else sigma
-    similarity = np.clip(np.corrcoef(np.exp(-squared / (2 * sigma**2))), 0, 1)
+    similarity: NDArray[np.float64] = np.clip(np.corrcoef(np.exp(-squared / (2 * sigma**2))), 0, 1)
     np.fill_diagonal(similarity, 0.0)
     return similarity
 
