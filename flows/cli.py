@@ -86,7 +86,7 @@ def extend(
     images: Annotated[str | None, typer.Option(metavar="DIR", help="A folder of images, read recursively.")] = None,
     manifest: Annotated[str | None, typer.Option(metavar="FILE", help="A table with a path or uri for each item.")] = None,
     labels: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Known classes of the new items: a column of the manifest, or `folder`.")
+        str | None, typer.Option(metavar="COLUMN", help="A column of the manifest with labels, or `folder`.")
     ] = None,
     json_: Json = False,
 ) -> None:
