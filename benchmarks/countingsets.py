@@ -6,10 +6,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.similarity.inmemory import neighbors_in_memory
 from cccount_dist.similarity.metrics import prepare
 
-NEIGHBORS = 10
 _FILES = {
     "handwritten": ("handwritten_view1", None),
     "gtsrb": ("gtsrb_hog", 10_000),
@@ -19,19 +17,17 @@ _FILES = {
     "omniglot5k": ("omniglot_hog", 5_000),
 }
 # items, clusters, long tail or not, noise: those of the research notes
-_SYNTHETIC = {"longtail": (5000, 250, True, 1.75), "balanced": (5000, 100, False, 1.75), "cublike": (11788, 200, False, 1.75)}
+_SYNTHETIC = {"longtail": (5000, 250, True, 1.22), "balanced": (5000, 100, False, 1.22), "cublike": (11788, 200, False, 1.75)}
 SETS = ("digits", *_FILES, *_SYNTHETIC)
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledSet:
-    """Prepared vectors, labels, nearest neighbours and degree."""
+    """Prepared vectors and labels."""
 
     name: str
     vectors: NDArray[np.float32]
     labels: NDArray[np.int64]
-    neighbors: NDArray[np.int32]
-    degree: NDArray[np.float64]
 
     @property
     def clusters(self) -> int:
@@ -60,8 +56,7 @@ def load(name: str, folder: Path) -> LabelledSet | None:
             kept = np.random.default_rng(0).permutation(len(y))[:most]
             x, y = x[kept], y[kept]
     vectors = prepare(np.asarray(x, np.float32), "cosine")
-    found_neighbors = neighbors_in_memory(vectors, NEIGHBORS)
-    return LabelledSet(name, vectors, np.asarray(y, np.int64), found_neighbors.index, found_neighbors.degree)
+    return LabelledSet(name, vectors, np.asarray(y, np.int64))
 
 
 def synthetic(

@@ -8,6 +8,8 @@ from collections import deque
 from dataclasses import dataclass
 
 from cccount_dist.counting.placing.exact import place_exact
+from cccount_dist.counting.placing.odds import place_by_odds
+from cccount_dist.counting.placing.recheck import recheck
 from cccount_dist.counting.placing.state import PAGE_COST, TURN, Placing, State, Value, Wanted
 
 Key = tuple[int, int, int]  # two items, and how often the pair had been asked before
@@ -34,6 +36,7 @@ class Engine:
         self._answers = answers
         self._asked: dict[tuple[int, int], int] = {}
         self._lanes: deque[_Lane] = deque()
+        self._recheck: _Lane | None = None
         self.requests: list[tuple[list[Key], Wanted]] = []
         self._waiting: dict[Key, _Lane] = {}
         self._advance()
@@ -41,7 +44,7 @@ class Engine:
     @property
     def done(self) -> bool:
         """True if every item was drawn and settled."""
-        return self._next >= len(self._order) and not self._lanes
+        return self._next >= len(self._order) and not self._lanes and self._recheck is None
 
     def answered(self, key: Key) -> None:
         """Go on after an answer that was not there before."""
@@ -56,12 +59,15 @@ class Engine:
 
     def _step(self) -> bool:
         """Let the first item count if it is its turn, or open a lane; False if all wait for answers."""
-        if self._lanes and self._lanes[0].waits_for_turn:
+        if self._recheck is not None and self._recheck.over:
+            self._recheck = None
+            return True
+        if self._recheck is None and self._lanes and self._lanes[0].waits_for_turn:
             head = self._lanes[0]
             self._run(head, [])
             if head.over:
                 self._lanes.popleft()
-                self.state.refit_due()
+                self._after_commit()
             return True
         if len(self._lanes) < self._most and self._next < len(self._order):
             self._open(self._order[self._next])
@@ -70,9 +76,16 @@ class Engine:
         return False
 
     def _open(self, item: int) -> None:
-        lane = _Lane(place_exact(self.state, item), [])
+        place = place_exact if self.state.rates.exact else place_by_odds
+        lane = _Lane(place(self.state, item), [])
         self._lanes.append(lane)
         self._run(lane, None)
+
+    def _after_commit(self) -> None:
+        """Refit now and then; with wrong answers, re-check after it. No item counts until that is through."""
+        if self.state.refit_due() and not self.state.rates.exact:
+            self._recheck = _Lane(recheck(self.state), [])
+            self._run(self._recheck, None)
 
     def _run(self, lane: _Lane, values: list[Value] | None) -> None:
         """Run a generator until it waits for an answer that is not there, waits for its turn, or is over."""

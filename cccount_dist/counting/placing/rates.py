@@ -37,6 +37,23 @@ class GivenRates:
 EXACT = GivenRates()
 
 
+def parse_rates(text: str) -> GivenRates | None:
+    """Read `none` (answers are taken as they are), `estimate` (None), or two rates: misses, and false "same".
+
+    A page is taken to miss as often as a pair, and to pick a wrong one as often as a quarter of that.
+
+    >>> parse_rates("none") == EXACT, parse_rates("estimate"), parse_rates("0.04,0.02").false_same
+    (True, None, 0.02)
+    """
+    if text in ("none", "estimate"):
+        return EXACT if text == "none" else None
+    try:
+        miss, false_same = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"wrong answers are none, estimate, or two rates like 0.04,0.02, not {text!r}") from None
+    return GivenRates(miss, false_same, miss, miss / 4)
+
+
 class Rates:
     """The rates that are believed now."""
 

@@ -5,6 +5,7 @@ replaced (people undo, votes settle) makes the engine run again over all answers
 clusters seen; an answer takes O(D), an item O(16 D d), a result some milliseconds.
 """
 
+from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +15,7 @@ from cccount_dist.counting.intervals import check_level
 from cccount_dist.counting.placing.engine import Engine, Key
 from cccount_dist.counting.placing.looks import Looks
 from cccount_dist.counting.placing.rates import EXACT, GivenRates, Rates
+from cccount_dist.counting.placing.recheck import false_splits
 from cccount_dist.counting.placing.state import State, Value, Wanted
 from cccount_dist.counting.population import Population
 from cccount_dist.counting.result import CountResult
@@ -65,7 +67,7 @@ class PlacingSampler:
         self._answers: dict[Key, Value] = {}
         self._keys: list[Key] = []  # of each question asked
         self._numbers: dict[Key, int] = {}
-        self._queue: list[tuple[list[Key], Wanted, int | None]] = []  # with the page's number once a part of it was asked
+        self._queue: deque[tuple[list[Key], Wanted]] = deque()
         self._answered = 0  # same or different
         self._stale = False
         self._result: CountResult | None = None
@@ -78,25 +80,20 @@ class PlacingSampler:
         return self._engine.done
 
     def ask(self, limit: int) -> Sequence[Question]:
-        """Return up to `limit` of the questions that the items under way wait for."""
+        """Return up to `limit` of the questions and pages that the items under way wait for."""
         self._refresh()
-        self._queue += [(keys, wanted, None) for keys, wanted in self._engine.requests]
+        self._queue.extend(self._engine.requests)
         self._engine.requests.clear()
         asked: list[Question] = []
-        while self._queue and len(asked) < limit:
-            keys, wanted, page = self._queue.pop(0)
-            for place, key in enumerate(keys):
-                if key in self._numbers:  # asked before answers were taken back
-                    continue
-                if len(asked) >= limit:
-                    self._queue.insert(0, (keys[place:], wanted, page))
-                    break
-                number = len(self._keys)
-                if wanted.paged and page is None:
-                    page = number
+        while self._queue and limit > 0:
+            keys, wanted = self._queue.popleft()
+            fresh = [key for key in keys if key not in self._numbers]  # the others were asked before answers were taken back
+            page = len(self._keys) if wanted.paged else None
+            for key in fresh:
+                self._numbers[key] = len(self._keys)
+                asked.append(Question(len(self._keys), key[0], key[1], "same", wanted.purpose, page))
                 self._keys.append(key)
-                self._numbers[key] = number
-                asked.append(Question(number, key[0], key[1], "same", wanted.purpose, page))
+            limit -= bool(fresh)
         return asked
 
     def tell(self, answers: Sequence[Answer]) -> None:
@@ -145,10 +142,14 @@ class PlacingSampler:
         counts = state.clusters.counts
         if not len(counts) or state.placed < 2:
             return CountResult(None, 1.0, float(self._items), self._level, state.placed, self._answered)
-        found = richness(counts, self._items, self._level, unplaced=len(state.doubtful))
+        splits = false_splits(state)
+        found = richness(counts, self._items, self._level, false_splits=splits, unplaced=len(state.doubtful))
         details = {
             "items_placed": float(state.placed),
             "items_set_aside": float(len(state.doubtful)),
+            "false_splits": splits,
+            "miss_rate": state.rates.miss,
+            "false_same_rate": state.rates.false_same,
             **dict(zip(("chao", "chao_low", "chao_high"), found.chao, strict=True)),
             **dict(zip(("mixture", "mixture_low", "mixture_high"), found.mixture, strict=True)),
         }
