@@ -14,10 +14,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
-
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from benchmarks.countingsets import SETS, LabelledSet, load
 from cccount_dist.counting.methods import make_counter, needs_degree
@@ -48,8 +46,9 @@ _degree: np.ndarray
 
 
 def _open(name: str, folder: Path, method: str) -> None:
-    """Load the set once for each process."""
-    global _set, _degree  # noqa: PLW0603
+    """Load the set once for each process, which keeps to one thread."""
+    threadpool_limits(1)
+    global _set, _degree
     found = load(name, folder)
     assert found is not None
     _set = found

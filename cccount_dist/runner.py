@@ -22,7 +22,7 @@ from cccount_dist.counting.result import CountResult
 from cccount_dist.inputs import Inputs, load_inputs
 from cccount_dist.sampling.drive import answer_batch, most_answers
 from cccount_dist.sampling.ledger import INFERRED, OUTSIDE, Ledger, LoggedAnswer
-from cccount_dist.sampling.logged import answers_of, answers_table, questions_of, questions_table, rounds_of
+from cccount_dist.sampling.logged import answers_of, answers_table, questions_table, rounds_of
 from cccount_dist.sampling.oracles import LabelOracle, Oracle
 from cccount_dist.sampling.replay import Round, replay
 from cccount_dist.sampling.types import Answer, Question, Sampler, asked_at_once
@@ -199,8 +199,8 @@ class CampaignRunner:
         if not self._unfounded:
             return
         wrong = WorkspaceError(
-            f"the last step of campaign {self.folder.name!r} was killed before its simulated answers were written, and they cannot "
-            "be given again as they were: run it once with the --oracle and --error-rate that it had"
+            f"the last step of campaign {self.folder.name!r} was killed before its simulated answers were written, and they "
+            "cannot be given again as they were: run it once with the --oracle and --error-rate that it had"
         )
         if goal.oracle == "people":
             raise wrong

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Literal, TypeVar
 
 from cccount_dist.sampling.constraints import Constraints
-from cccount_dist.sampling.oracles import Oracle
+from cccount_dist.sampling.oracles import Oracle, PageOracle
 from cccount_dist.sampling.types import Answer, Question, Sampler, asked_at_once
 
 PAGE_COST = 30.0 / 9.0  # of a page in pairs: what they take a person, in seconds
@@ -60,21 +60,26 @@ def answer_batch(
     for page, group in groupby(questions, key=lambda question: question.page):
         if page is None:
             for question in group:
-                replies += _answer_group([question], constraints, lambda open_: [oracle.answer(open_[0])], answer_id)
+                replies += _answer_group([question], constraints, oracle, answer_id)
         else:
-            replies += _answer_group(list(group), constraints, oracle.answer_page, answer_id)
+            replies += _answer_group(list(group), constraints, oracle, answer_id)
     return replies
 
 
 def _answer_group(
     questions: Sequence[Question],
     constraints: Constraints,
-    answer: Callable[[Sequence[Question]], Sequence[float | None]],
+    oracle: Oracle,
     answer_id: Callable[[Question], str],
 ) -> list[Reply]:
+    """Answer one question, or one page."""
     known = [constraints.known(question.u, question.v) if question.may_be_inferred else None for question in questions]
     open_ = [question for question, value in zip(questions, known, strict=True) if value is None]
-    given = dict(zip([question.id for question in open_], answer(open_) if open_ else [], strict=True))
+    if open_ and open_[0].page is not None and isinstance(oracle, PageOracle):
+        answers = oracle.answer_page(open_)
+    else:
+        answers = [oracle.answer(question) for question in open_]
+    given = dict(zip([question.id for question in open_], answers, strict=True))
     replies = []
     for question, value in zip(questions, known, strict=True):
         if value is not None:
@@ -106,9 +111,9 @@ def drive(
 ) -> Tally:
     """Run a sampler until one of these, which `Tally.stopped` names:
 
-    `budget`: the oracle was asked `budget` questions, a page counted as `page_cost` of them; `done`: the sampler is; `waiting`: all is answered and it asks nothing;
-    `complete`: the closure knows every pair of the `items` items; `inferred`: 10 · budget + 1000 answers, free ones included:
-    a sampler that keeps asking what is known would otherwise never come to the end of its budget.
+    `budget`: the oracle was asked `budget` questions, a page counted as `page_cost` of them; `done`: the sampler is; `waiting`:
+    all is answered and it asks nothing; `complete`: the closure knows every pair of the `items` items; `inferred`: 10 · budget +
+    1000 answers, free ones included: a sampler that keeps asking what is known would otherwise never end.
     """
     constraints = Constraints() if constraints is None else constraints
     asked = glances = inferred = unsure = 0

@@ -1,7 +1,7 @@
 """Who answers: known labels (which may be made to lie), or a function of the caller. People answer through the query log."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,11 @@ class Oracle(Protocol):
 
     def answer(self, question: Question) -> float | None:
         """Return 1 for same, 0 for different, a rating in [0, 1], or None for unsure."""
+
+
+@runtime_checkable
+class PageOracle(Oracle, Protocol):
+    """An oracle that looks at a page as a whole. Any other one is asked about each pair of it."""
 
     def answer_page(self, questions: Sequence[Question]) -> Sequence[float | None]:
         """Return the answers to the questions of one page, which are about one item and answered at one glance."""
@@ -110,6 +115,3 @@ class FunctionOracle:
                 return value
         allowed = "a number in [0, 1] or None" if question.kind == "rating" else "True, False or None"
         raise InputError(f"the oracle returned {returned!r} for items {question.u} and {question.v}: it must return {allowed}")
-
-    def answer_page(self, questions: Sequence[Question]) -> Sequence[float | None]:
-        return [self.answer(question) for question in questions]

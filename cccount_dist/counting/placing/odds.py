@@ -1,9 +1,9 @@
 """Placing an item when answers may be wrong: every cluster keeps odds, which each answer multiplies, until one wins or none.
 
-A "same" multiplies the odds of a cluster by (1 - miss)/false_same, a "different" by miss/(1 - false_same). The likeliest cluster
-is asked about that was never asked, is still above 2 %, or whose "same" answers are not in the minority. So a first "different" of
-a likely cluster and every "same" of an unlikely one are asked again. A cluster is accepted above 99 %; if nothing is left to ask,
-the item founds one. Unsure multiplies by 1.
+A "same" multiplies the odds of a cluster by (1 - miss)/false_same, a "different" by miss/(1 - false_same). The next question is
+about the likeliest cluster that was never asked, is still above 2 %, or whose "same" answers are not in the minority. So a first
+"different" of a likely cluster and every "same" of an unlikely one are asked again. A cluster is accepted above 99 %; if nothing
+is left to ask, the item founds one. Unsure multiplies by 1.
 """
 
 import numpy as np
