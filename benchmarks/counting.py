@@ -19,7 +19,6 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.countingsets import SETS, LabelledSet, load
 from cccount_dist.counting.methods import make_counter, needs_degree
-from cccount_dist.counting.placing.rates import parse_rates
 from cccount_dist.counting.result import CountResult
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import drive
@@ -58,8 +57,9 @@ def _open(name: str, folder: Path, method: str) -> None:
 def _run(plan: Plan, number: int) -> list[tuple[CountResult, float]]:
     """One run: the results at each effort, and the effort that was spent."""
     items, seed = len(_set.labels), FIRST_SEED + number
-    rates = parse_rates(plan.wrong_answers)
-    sampler = make_counter(plan.method, vectors=_set.vectors, degree=_degree, seed=seed, grid=plan.grid, rates=rates)
+    given: dict[str, int | str] = {"grid": plan.grid, "wrong_answers": plan.wrong_answers}
+    parameters = given if plan.method == "placing" else {}
+    sampler = make_counter(plan.method, vectors=_set.vectors, degree=_degree, seed=seed, parameters=parameters)
     miss, false_same = plan.noise
     oracle = LabelOracle(_set.labels, error_rate=miss, false_same=false_same, seed=seed)
     constraints, spent = Constraints(), 0.0

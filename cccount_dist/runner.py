@@ -17,9 +17,8 @@ from typing import Literal
 import pyarrow as pa
 
 from cccount_dist.counting.methods import make_counter
-from cccount_dist.counting.placing.rates import parse_rates
 from cccount_dist.counting.result import CountResult
-from cccount_dist.inputs import Inputs, load_inputs
+from cccount_dist.inputs import Inputs
 from cccount_dist.sampling.drive import answer_batch, most_answers
 from cccount_dist.sampling.ledger import INFERRED, OUTSIDE, Ledger, LoggedAnswer
 from cccount_dist.sampling.logged import answers_of, answers_table, questions_table, rounds_of
@@ -54,11 +53,11 @@ class Progress:
 class CampaignRunner:
     """Holds the replayed sampler between steps. Use it inside its lease."""
 
-    def __init__(self, folder: CampaignFolder, lease: Lease) -> None:
+    def __init__(self, folder: CampaignFolder, lease: Lease, inputs: Inputs) -> None:
         self.folder = folder
         self.lease = lease
         self.settings = folder.settings()
-        self.inputs = load_inputs(folder.workspace)
+        self.inputs = inputs
         _check_fingerprints(self.settings, self.inputs, folder)
         self._countable = self.inputs.countable
         self.sampler: Sampler[CountResult] = make_sampler(self.settings, self.inputs)
@@ -266,7 +265,8 @@ class CampaignRunner:
     def _refresh(self, state: State) -> Progress:
         result = self.result()
         table = self.folder.estimates()
-        if not table.num_rows or table.column("answers")[-1].as_py() != self.ledger.position:
+        last = table.slice(max(0, table.num_rows - 1)).select(["answers", "state"]).to_pylist()
+        if last != [{"answers": self.ledger.position, "state": state}]:
             row = {
                 "answers": [self.ledger.position],
                 "questions": [self.ledger.questions],
@@ -275,6 +275,7 @@ class CampaignRunner:
                 "low": [result.low],
                 "high": [result.high],
                 "level": [result.level],
+                "state": [state],
                 "refreshed_at": [datetime.now(UTC)],
             }
             self.lease.check()
@@ -299,16 +300,13 @@ class CampaignRunner:
 
 def make_sampler(settings: Settings, inputs: Inputs) -> Sampler[CountResult]:
     """The sampler that a campaign was started with."""
-    given = settings.parameters
     return make_counter(
         settings.method,
         vectors=inputs.vectors,
         degree=inputs.degree,
         seed=settings.seed,
         level=settings.level,
-        grid=int(given.get("grid", 1)),
-        rates=parse_rates(str(given.get("wrong_answers", "none"))),
-        lanes=int(given.get("lanes", 1)),
+        parameters=settings.parameters,
     )
 
 

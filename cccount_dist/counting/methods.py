@@ -1,15 +1,15 @@
 """The registry of counting methods: a name that a user types, and how its sampler is made. Light to import."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.counting.placing.rates import EXACT, GivenRates
 from cccount_dist.counting.result import CountResult
 from cccount_dist.sampling.types import Sampler
 from storage.errors import InputError
+from storage.settings import Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,42 +20,53 @@ class CountingInputs:
     degree: NDArray[np.float64]  # (n,)
     seed: int
     level: float
-    grid: int = 1  # clusters on a page; only `placing` asks pages
-    rates: GivenRates | None = EXACT  # of wrong answers, None to estimate them; only `placing` allows for them
-    lanes: int = 1  # items under way at once; only `placing` waits for answers
+    parameters: Mapping[str, Scalar] = field(default_factory=dict)  # of this method alone
 
 
 # Each builder imports its method when it is wanted: the command line lists the names without loading numba.
 def _nis(inputs: CountingInputs) -> Sampler[CountResult]:
-    from cccount_dist.counting.nis import nis
+    from cccount_dist.counting.paper import build_nis
 
-    return nis(inputs.vectors, inputs.degree, seed=inputs.seed, level=inputs.level)
+    return build_nis(inputs)
 
 
 def _nested_mc(inputs: CountingInputs) -> Sampler[CountResult]:
-    from cccount_dist.counting.nested_mc import nested_mc
+    from cccount_dist.counting.paper import build_nested_mc
 
-    return nested_mc(inputs.degree, seed=inputs.seed, level=inputs.level)
+    return build_nested_mc(inputs)
+
+
+def _nis_released(inputs: CountingInputs) -> Sampler[CountResult]:
+    from cccount_dist.counting.paper import build_nis_released
+
+    return build_nis_released(inputs)
+
+
+def _nested_mc_released(inputs: CountingInputs) -> Sampler[CountResult]:
+    from cccount_dist.counting.paper import build_nested_mc_released
+
+    return build_nested_mc_released(inputs)
+
+
+def _inverse(inputs: CountingInputs) -> Sampler[CountResult]:
+    from cccount_dist.counting.paper import build_inverse
+
+    return build_inverse(inputs)
 
 
 def _placing(inputs: CountingInputs) -> Sampler[CountResult]:
-    from cccount_dist.counting.placing.sampler import PlacingSampler
+    from cccount_dist.counting.placing.build import build_placing
 
-    return PlacingSampler(
-        inputs.vectors,
-        inputs.degree,
-        seed=inputs.seed,
-        level=inputs.level,
-        grid=inputs.grid,
-        rates=inputs.rates,
-        lanes=inputs.lanes,
-    )
+    return build_placing(inputs)
 
 
 _BUILDERS: dict[str, Callable[[CountingInputs], Sampler[CountResult]]] = {
     "placing": _placing,
     "nis": _nis,
     "nested-mc": _nested_mc,
+    "nis-released": _nis_released,
+    "nested-mc-released": _nested_mc_released,
+    "inverse": _inverse,
 }
 METHODS = tuple(_BUILDERS)
 AUTO = "placing"
@@ -90,9 +101,7 @@ def make_counter(
     degree: NDArray[np.float64],
     seed: int = 0,
     level: float = 0.95,
-    grid: int = 1,
-    rates: GivenRates | None = EXACT,
-    lanes: int = 1,
+    parameters: Mapping[str, Scalar] | None = None,
 ) -> Sampler[CountResult]:
     """Return a new sampler of the number of clusters.
 
@@ -101,9 +110,6 @@ def make_counter(
     method : `auto` or one of METHODS
     vectors : (n, d) float32, prepared for dot products; an array or a memory map
     degree : (n,) float64, NaN for an item without a vector, which is not counted
-    grid, rates, lanes : see `PlacingSampler`; `InputError` if pages are wanted of a method that asks pairs only
+    parameters : of this method alone, see its module; what is not given has its default
     """
-    resolved = resolve_method(method)
-    if grid != 1 and resolved != "placing":
-        raise InputError(f"method {resolved!r} asks pairs only: pages (grid {grid}) need the method placing")
-    return _BUILDERS[resolved](CountingInputs(vectors, degree, seed, level, grid, rates, lanes))
+    return _BUILDERS[resolve_method(method)](CountingInputs(vectors, degree, seed, level, parameters or {}))

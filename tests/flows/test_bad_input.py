@@ -164,7 +164,7 @@ def test_no_write_permission(workspace: Path, tmp_path: Path) -> None:
     # Root may write anywhere, so a child becomes nobody after it has imported everything it needs.
     script = (
         "import os, sys; from flows.campaign import CountOptions, count; from storage.errors import CccountError\n"
-        "import cccount_dist.counting.nis, cccount_dist.runner\n"
+        "import mmap, cccount_dist.counting.nis, cccount_dist.runner\n"
         "os.setgid(65534); os.setuid(65534)\n"
         "try:\n    count(sys.argv[1], 'c', CountOptions(budget=5, oracle='labels'))\n"
         "except CccountError as error:\n    print('refused:', error)\n"

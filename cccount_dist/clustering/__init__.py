@@ -1,0 +1,1 @@
+"""Grouping from pair answers: one file or folder for each algorithm."""
