@@ -54,12 +54,26 @@ def _inverse(inputs: CountingInputs) -> Sampler[CountResult]:
     return build_inverse(inputs)
 
 
+def _pckmeans_random(inputs: CountingInputs) -> Sampler[CountResult]:
+    from cccount_dist.counting.paper import build_pckmeans_random
+
+    return build_pckmeans_random(inputs)
+
+
+def _pckmeans_explore(inputs: CountingInputs) -> Sampler[CountResult]:
+    from cccount_dist.counting.paper import build_pckmeans_explore
+
+    return build_pckmeans_explore(inputs)
+
+
 _BUILDERS: dict[str, Callable[[CountingInputs], Sampler[CountResult]]] = {
     "nis": _nis,
     "nested-mc": _nested_mc,
     "nis-released": _nis_released,
     "nested-mc-released": _nested_mc_released,
     "inverse": _inverse,
+    "pckmeans-random": _pckmeans_random,
+    "pckmeans-explore": _pckmeans_explore,
 }
 METHODS = tuple(_BUILDERS)
 AUTO = "nis"  # what `auto` stands for: the better one of the two on every data set of the paper
