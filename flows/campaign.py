@@ -7,9 +7,9 @@ from typing import Any
 from cccount_dist.campaign import Campaign
 from cccount_dist.counting.forecast import forecast_questions
 from cccount_dist.counting.methods import resolve_method
-from cccount_dist.inputs import load_inputs
+from cccount_dist.inputs import Inputs, load_inputs
 from cccount_dist.runner import CampaignRunner, Progress
-from flows.progress import progress
+from flows.progress import progress, progress_when_needed
 from storage.campaigns import CampaignFolder
 from storage.errors import ConflictError, InputError
 from storage.settings import Goal, Settings
@@ -38,6 +38,8 @@ class CountOptions:
             raise InputError(f"--level must lie between 0 and 1, not {self.level}")
         if self.target_width is not None and self.target_width <= 0.0:
             raise InputError(f"--target-width must be above 0, not {self.target_width}")
+        if self.seed is not None and self.seed < 0:
+            raise InputError(f"--seed must be 0 or more, not {self.seed}")
         if not 0.0 <= self.error_rate <= 1.0:
             raise InputError(f"--error-rate must lie between 0 and 1, not {self.error_rate}")
         if self.oracle not in ("people", "labels"):
@@ -50,7 +52,7 @@ def count(workspace: str, campaign: str, options: CountOptions) -> dict[str, Any
     """Start the campaign or go on with it, until it is done or waits for people."""
     folder = open_count(workspace, campaign, options)
     with folder.lease() as lease:
-        runner = CampaignRunner(folder, lease)
+        runner = CampaignRunner(folder, lease, _inputs(folder))
         with progress(f"Counting ({runner.settings.method})", options.budget, "answers") as update:
             reached = runner.step()
             update(reached.questions)
@@ -77,7 +79,7 @@ def advance(workspace: str, campaign: str) -> dict[str, Any]:
     folder = CampaignFolder(Workspace.open(workspace), campaign)
     settings = folder.settings()
     with folder.lease() as lease:
-        reached = CampaignRunner(folder, lease).step()
+        reached = CampaignRunner(folder, lease, _inputs(folder)).step()
     return _described(folder, settings, folder.goal(), reached)
 
 
@@ -92,25 +94,31 @@ def _status(workspace: Workspace, name: str) -> dict[str, Any]:
     folder = CampaignFolder(workspace, name)
     opened = Campaign(folder)
     ledger, asked = opened.ledger, opened.questions
-    goal = folder.goal()
-    pending = len(ledger.pending(asked))
     estimates = folder.estimates()
     last = estimates.slice(max(0, estimates.num_rows - 1)).to_pylist()
-    spent = ledger.questions >= goal.budget
+    state = last[0]["state"] if last else "running"
+    if state == "running" and not folder.is_being_advanced:
+        state = "stopped"  # killed or out of disk in the middle: the same command goes on
     return {
         "campaign": name,
         "method": opened.settings.method,
-        "state": "done" if spent and not pending else "waiting" if goal.oracle == "people" and pending else "stopped",
+        "state": state,
         "questions": ledger.questions,
         "answers": ledger.position,
-        "pending": pending,
+        "pending": len(ledger.pending(asked)),
         "contradictions": ledger.contradictions,
         "result": {key: last[0][key] for key in ("estimate", "low", "high", "level")} if last else None,
     }
 
 
+def _inputs(folder: CampaignFolder) -> Inputs:
+    """What the sampler reads. On a host that has no row cache yet this takes a while, so it is done with a bar."""
+    with progress_when_needed("Reading vectors", "vectors") as report:
+        return load_inputs(folder.workspace, report)
+
+
 def _start(folder: CampaignFolder, options: CountOptions, goal: Goal) -> None:
-    inputs = load_inputs(folder.workspace)
+    inputs = _inputs(folder)
     settings = Settings(
         kind="count",
         method=resolve_method(options.method or "auto"),

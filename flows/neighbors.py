@@ -4,6 +4,8 @@ The stage reads embeddings.zarr and writes neighbors.zarr. Run again it goes on 
 touched, and tiles whose partial results are whole in the scratch folder are not computed again.
 """
 
+import shutil
+import sys
 import time
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,10 +21,11 @@ from cccount_dist.similarity.lists import capacity
 from cccount_dist.similarity.memory import PROCESS_BYTES, projected_bytes
 from cccount_dist.similarity.metrics import Metric, check_metric
 from cccount_dist.similarity.remaining import Remaining, scratch_folder, scratch_name
+from cccount_dist.similarity.store import store_bytes, store_shape
 from flows.compute import run_tasks
 from storage.arrays import JSON
-from storage.errors import ComputeError, InputError
-from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, ArraySpec
+from storage.errors import ComputeError, InputError, StoreError
+from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, SIMILARITY, ArraySpec
 from storage.workspace import Workspace
 
 ENGINES = ("exact",)
@@ -55,8 +58,6 @@ def neighbors(
         raise InputError(f"there is no engine {engine!r}: use one of {', '.join(ENGINES)}")
     if k < 1:
         raise InputError(f"--k must be at least 1, not {k}")
-    if store_similarity:
-        raise InputError("--store-similarity is not there yet")
     opened = Workspace.open(workspace)
     embeddings = opened.array(EMBEDDINGS)
     items, dimensions = embeddings.shape
@@ -65,7 +66,7 @@ def neighbors(
     job = ExactPass(
         opened.location, fingerprint, metric, k, grid, dimensions, scratch_name(fingerprint, metric, k, grid.tile_rows)
     )
-    done = _exact(opened, job, client)
+    done = _exact(opened, job, client, store=store_similarity)
     return {
         "items": items,
         "dimensions": dimensions,
@@ -80,7 +81,7 @@ def neighbors(
     }
 
 
-def _exact(opened: Workspace, job: ExactPass, client: distributed.Client) -> _Done:
+def _exact(opened: Workspace, job: ExactPass, client: distributed.Client, *, store: bool) -> _Done:
     attributes: dict[str, JSON] = {
         "engine": "exact",
         "metric": job.metric,
@@ -91,9 +92,10 @@ def _exact(opened: Workspace, job: ExactPass, client: distributed.Client) -> _Do
     }
     tiles = job.grid.tiles
     with scratch_folder(opened, job.scratch):
-        if _is_complete(opened, job, attributes):
+        stored = _missing_tiles(opened, job) if store else []
+        if not stored and _is_complete(opened, job, attributes):
             return _Done(tiles, tiles)
-        require_memory(client, projected_bytes(job.grid, job.dimensions, job.k))
+        require_memory(client, projected_bytes(job.grid, job.dimensions, job.k, store=store))
         seen = run_tasks(client, partial(survey, job), [0], describe="reading vectors", unit="passes")[0]
         if seen.usable <= job.k:
             raise InputError(too_few(seen.usable, job.k))
@@ -103,12 +105,13 @@ def _exact(opened: Workspace, job: ExactPass, client: distributed.Client) -> _Do
         missing: set[int] = set()
         for spec, shape in _outputs(job):
             missing.update(opened.create_array(spec, shape, attributes=attributes, shard_rows=job.grid.tile_rows).missing())
-        computed, peaks = _run_stages(job, missing, client)
+        if stored:
+            _create_store(opened, job)
+        computed, peaks = _run_stages(job, Remaining(job, sorted(missing), stored), client)
         return _Done(tiles, tiles - computed, max(seen.peak, *peaks))
 
 
-def _run_stages(job: ExactPass, blocks: set[int], client: distributed.Client) -> tuple[int, list[int]]:
-    remaining = Remaining(job, sorted(blocks))
+def _run_stages(job: ExactPass, remaining: Remaining, client: distributed.Client) -> tuple[int, list[int]]:
     peaks = [0]
     computed = 0
     for stage in range(job.grid.stages):
@@ -120,6 +123,32 @@ def _run_stages(job: ExactPass, blocks: set[int], client: distributed.Client) ->
         remaining.passed(stage)
         computed += len(tiles)
     return computed, peaks
+
+
+def _missing_tiles(opened: Workspace, job: ExactPass) -> list[int]:
+    """Return the tiles that the similarity store lacks; say how large it will be, and refuse what the disk cannot hold."""
+    array = opened.array(SIMILARITY) if opened.has_array(SIMILARITY) else None
+    same = array is not None and array.shape == store_shape(job.grid) and array.attributes == _store_attributes(job)
+    missing = array.missing() if array is not None and same else list(range(job.grid.tiles))
+    needed = store_bytes(job.grid) * len(missing) // job.grid.tiles
+    free = shutil.disk_usage(opened.location).free
+    if needed > free:
+        raise StoreError(
+            f"{SIMILARITY.name} needs {format_bytes(needed)} more and {opened.location} has {format_bytes(free)} free: "
+            "make room, or run without --store-similarity (nothing depends on it)"
+        )
+    if missing:
+        sys.stderr.write(f"{SIMILARITY.name} will take {format_bytes(store_bytes(job.grid))} ({format_bytes(free)} are free)\n")
+    return missing
+
+
+def _create_store(opened: Workspace, job: ExactPass) -> None:
+    shape = store_shape(job.grid)
+    opened.create_array(SIMILARITY, shape, attributes=_store_attributes(job), shard_rows=job.grid.tile_rows)
+
+
+def _store_attributes(job: ExactPass) -> dict[str, JSON]:
+    return {"metric": job.metric, "embeddings": job.embeddings, "items": job.grid.items}
 
 
 def _outputs(job: ExactPass) -> list[tuple[ArraySpec, tuple[int, ...]]]:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from storage.errors import InputError, WorkspaceError
 from storage.journal import Journal
-from storage.lease import Lease
+from storage.lease import Lease, is_held
 from storage.objects import LocalObjects
 from storage.querylog import QueryLog
 from storage.schema import ESTIMATES
@@ -55,6 +55,11 @@ class CampaignFolder:
     def lease(self, *, seconds: float = 60.0) -> Lease:
         """Take the right to advance this campaign; `LeaseError` if another process has it."""
         return Lease.acquire(self.workspace.objects, f"{self.prefix}/lease.json", seconds=seconds)
+
+    @property
+    def is_being_advanced(self) -> bool:
+        """Whether a living process holds the lease at this moment."""
+        return is_held(self.workspace.objects, f"{self.prefix}/lease.json")
 
     @property
     def journal_path(self) -> Path:

@@ -6,6 +6,7 @@ disk of this host (SQLite's write-ahead log needs shared memory). Memory and tim
 
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -110,13 +111,32 @@ def journal_problems(path: Path) -> Iterator[Problem]:
 def _open(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
-        database.execute("PRAGMA journal_mode = WAL")
+        _use_write_ahead_log(database)
         database.execute("PRAGMA synchronous = FULL")
         database.execute(_CREATE)
     except BaseException:
         database.close()
         raise
     return database
+
+
+def _use_write_ahead_log(database: sqlite3.Connection) -> None:
+    end = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            # Of processes that open a new file at once, SQLite lets one switch and tells the others so without waiting.
+            if _kind(error) != "SQLITE_BUSY" or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _kind(error: sqlite3.DatabaseError) -> str:
+    """Return for instance SQLITE_IOERR for SQLITE_IOERR_WRITE; nothing for a mistake in this program."""
+    return "_".join(getattr(error, "sqlite_errorname", "").split("_")[:2])
 
 
 def _to_rows(table: pa.Table) -> list[tuple[object, ...]]:
@@ -138,10 +158,10 @@ def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        name = getattr(error, "sqlite_errorname", "")
-        if not name:  # a mistake in this program, not of the file
+        kind = _kind(error)
+        if not kind:
             raise
-        if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        if kind in ("SQLITE_CORRUPT", "SQLITE_NOTADB"):
             raise CorruptionError(f"{path} is damaged ({error}): {REPAIR}") from error
         reasons = {
             "SQLITE_FULL": "the disk is full: free some space and try again, what was acknowledged is safe",
@@ -149,4 +169,4 @@ def _explained(path: Path) -> Iterator[None]:
             "SQLITE_READONLY": "no permission to write it: make it writable for this user",
             "SQLITE_CANTOPEN": "it cannot be opened: make its folder writable for this user",
         }
-        raise StoreError(f"cannot use {path}: {reasons.get(name, f'{error} ({name})')}") from error
+        raise StoreError(f"cannot use {path}: {reasons.get(kind, f'{error} ({error.sqlite_errorname})')}") from error

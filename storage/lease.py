@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 
-from storage.errors import CorruptionError, InputError, LeaseError, MissingObjectError, StoreError
+from storage.errors import ConflictError, CorruptionError, InputError, LeaseError, MissingObjectError, StoreError
 from storage.objects import Objects
 from storage.problems import Problem
 
@@ -49,6 +49,12 @@ class _State:
     holder: Holder | None
     expires_at: datetime | None
 
+    def is_held(self) -> bool:
+        """Whether the time of a living holder is not over; one that is a dead process of this host holds nothing."""
+        if self.holder is None or self.expires_at is None:
+            return False
+        return self.expires_at > datetime.now(UTC) and not self.holder.is_dead()
+
 
 class Lease:
     """Made by `acquire`. As a context manager it renews itself in a daemon thread and is released at the end."""
@@ -72,7 +78,7 @@ class Lease:
             raise InputError(f"a lease lasts longer than 0 seconds, not {seconds}")
         with objects.locked(key):
             state = _read(objects, key)
-            if state.holder and state.expires_at and state.expires_at > datetime.now(UTC) and not state.holder.is_dead():
+            if state.is_held() and state.holder:
                 raise LeaseError(
                     f"campaign {Path(key).parent.name} is being advanced by pid {state.holder.pid} on host {state.holder.host} "
                     f"until {state.expires_at:%Y-%m-%d %H:%M:%S} UTC: wait for it, or stop that process"
@@ -119,14 +125,19 @@ class Lease:
         while not self._stop.wait(self.seconds / 3):
             try:
                 self.renew()
-            except StoreError:
-                continue  # a full disk may have room again before the end; if not, `check` tells who took over
             except (LeaseError, CorruptionError):
                 return  # `check` meets the same and raises it where somebody listens
+            except (StoreError, ConflictError):
+                continue  # a full disk or a lock that hangs may be over before the end; if not, `check` tells who took over
 
     def _write(self) -> None:
         expires_at = datetime.now(UTC) + timedelta(seconds=self.seconds)
         _replace(self.objects, self.key, _State(self.fence, self.holder, expires_at))
+
+
+def is_held(objects: Objects, key: str) -> bool:
+    """Whether a process holds the lease at this moment."""
+    return _read(objects, key).is_held()
 
 
 def _read(objects: Objects, key: str) -> _State:

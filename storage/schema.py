@@ -13,7 +13,7 @@ FORMAT = 1  # of the whole workspace; a reader refuses any other
 
 @dataclass(frozen=True, slots=True)
 class ArraySpec:
-    """A zarr array whose first axis is the item number.
+    """A zarr array whose first axis is the item number (but for the similarity store: there it counts rows of tiles).
 
     `fill` is what a chunk that was never written reads as: a value that no stage can mistake for data.
     """
@@ -51,7 +51,20 @@ DEGREE = ArraySpec(
     "sum over all other items of the similarity clipped to [0, 1]: the denominator of the paper's Q(u); NaN without a vector",
     "`cccount neighbors`",
 )  # fmt: skip
-ARRAYS = (EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, DEGREE)
+ENCODED = ArraySpec(
+    "encoded.zarr", "float32", ("item", "dimension"), float("nan"),
+    "what the encoder gave, kept when `--components` makes embeddings.zarr shorter; NaN as there", "`cccount embed`",
+)  # fmt: skip
+PREVIOUS = ArraySpec(
+    "previous.zarr", "float32", ("item", "dimension"), float("nan"),
+    "what the encoder gave before items were added: kept until `cccount embed` has taken it over", "`cccount embed`",
+)  # fmt: skip
+SIMILARITY = ArraySpec(
+    "similarity.zarr", "float16", ("tile_row", "column"), float("nan"),
+    "optional: similarities of all pairs, tile after tile of the upper triangle of blocks; NaN where there is no pair",
+    "`cccount neighbors --store-similarity`",
+)  # fmt: skip
+ARRAYS = (EMBEDDINGS, ENCODED, PREVIOUS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, DEGREE, SIMILARITY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,5 +152,6 @@ ESTIMATES = TableSpec("estimates", (
     Column("low", pa.float64(), "lower end of the interval", required=False),
     Column("high", pa.float64(), "upper end of the interval", required=False),
     Column("level", pa.float64(), "of the interval"),
+    Column("state", pa.string(), "running, waiting, done or stopped"),
     Column("refreshed_at", _TIME, "when"),
 ))  # fmt: skip

@@ -1,1 +1,1 @@
-"""Grouping items: k-means, and k-means with what people said."""
+"""Grouping from pair answers: one file or folder for each algorithm."""

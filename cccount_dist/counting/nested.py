@@ -53,10 +53,10 @@ class _Anchor:
         self.q = np.empty(0, np.float64)
 
     def reach(self, draws: int) -> None:
-        """Make at least so many draws. They double, because each extension computes the row of u again."""
+        """Make at least so many draws, and as many again: each extension computes the row of u anew."""
         have = len(self.v)
         if draws > have:
-            wanted = max(_FIRST_DRAWS, 2 * have, draws)
+            wanted = max(_FIRST_DRAWS, 2 * draws)
             v, q = self._proposal.draw(self.u, self._random.random((wanted - have, 2)))
             self.v, self.q = np.concatenate([self.v, v]), np.concatenate([self.q, q])
 

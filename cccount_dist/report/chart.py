@@ -88,7 +88,7 @@ def _scales(axes: "Axes", estimates: Sequence[Estimate], truth: int | None, fram
     axes.set_ylim(*_vertical(estimates, truth))
     axes.set_xlim(0, max(row.questions for row in estimates) * 1.015 or 1)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(frame.ticks - 1, integer=True))
+        axis.set_major_locator(MaxNLocator(frame.ticks - 1, integer=True, steps=[1, 2, 5, 10]))
         axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.grid(axis="y", color=COLOURS["line"], linewidth=1)
     axes.set_axisbelow(True)

@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cccount_dist import Campaign, ClusterCounter, Response
+from flows.answers import export_answers, import_answers
 from flows.campaign import CountOptions, advance, count, status
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError, WorkspaceError
@@ -111,13 +112,10 @@ def test_people_answer_through_a_file(workspace: Path, tmp_path: Path, labels: N
     assert (waiting["state"], waiting["pending"], waiting["questions"]) == ("waiting", 60, 0)
     rounds = 0
     while waiting["state"] == "waiting":
-        shown = cccount("answers", "export", place, "--campaign", "c", "--file", file, "--json")
-        assert shown.json["pending"] == waiting["pending"], shown.err
+        assert export_answers(place, "c", str(file))["pending"] == waiting["pending"]
         _fill_in(file, labels)
-        shown = cccount("answers", "import", place, "--campaign", "c", "--file", file, "--json")
-        assert shown.json["recorded"] == waiting["pending"], shown.err
-        again = cccount("answers", "import", place, "--campaign", "c", "--file", file, "--json")
-        assert again.json["recorded"] == 0
+        assert import_answers(place, "c", str(file))["recorded"] == waiting["pending"]
+        assert import_answers(place, "c", str(file))["recorded"] == 0
         waiting = advance(place, "c")
         rounds += 1
     assert rounds < 5

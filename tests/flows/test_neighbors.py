@@ -16,13 +16,16 @@ import pyarrow as pa
 import pytest
 
 from cccount_dist.similarity.inmemory import neighbors_in_memory
+from cccount_dist.similarity.metrics import METRICS, Metric
+from cccount_dist.similarity.store import SimilarityStore
 from flows.compute import open_client
 from flows.neighbors import neighbors
-from storage.errors import ComputeError, ConflictError, InputError
+from storage.errors import ComputeError, ConflictError, InputError, StoreError
 from storage.schema import COLLECTION, DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY
 from storage.workspace import Workspace
-from tests.cccount_dist.reference import clustered
+from tests.cccount_dist.reference import clustered, truth
 from tests.flows.conftest import ROOT, environment, files_of
+from tests.storage.faults import fill_up, small_disk
 
 ITEMS, K = 2000, 20  # 8 blocks, 36 tiles, three stages
 OUTPUTS = (NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, DEGREE)
@@ -203,8 +206,8 @@ def test_a_lost_shard_costs_only_the_tiles_of_its_block(
 def test_workers_that_cannot_hold_a_task_are_refused_with_what_would_do(collection: Path) -> None:
     before = files_of(collection)
     with (
-        open_client(workers=1, memory_limit="200MiB") as small,
-        pytest.raises(ComputeError, match=r"use --memory-limit \d+MiB|give"),
+        open_client(workers=1, memory_limit="300MiB") as small,
+        pytest.raises(ComputeError, match=r"give it --memory-limit \d+MiB or more"),
     ):
         neighbors(str(collection), k=K, client=small)
     assert {name for name in files_of(collection) if not name.startswith(".")} == {
@@ -274,3 +277,53 @@ def test_a_lost_scheduler_is_explained_and_the_pass_goes_on_elsewhere(
             worker.kill()
     assert neighbors(str(collection), k=K, client=client)["tiles_resumed"] > 0
     assert written(collection) == undisturbed
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_similarity_store_holds_every_pair_and_changes_nothing_else(
+    metric: Metric, collection: Path, client: distributed.Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    neighbors(str(collection), k=K, metric=metric, client=client)
+    before = written(collection)
+    report = neighbors(str(collection), k=K, metric=metric, store_similarity=True, client=client)
+    assert report["tiles_resumed"] == 0
+    assert written(collection) == before
+    assert "similarity.zarr will take 4.50 MiB" in capsys.readouterr().err
+    workspace = Workspace.open(collection)
+    store = SimilarityStore.open(workspace)
+    x = workspace.array(EMBEDDINGS).read()
+    expected = truth(x, metric)
+    for item in (0, 200, 255, 256, 1024, 1999):
+        found = store.row(item)
+        assert np.array_equal(np.isnan(found), ~expected.usable)
+        assert np.nanmax(np.abs(found - expected.similarity[item])) < 1e-3
+    assert np.isnan(store.row(3)).all()
+    assert np.array_equal(store.block(2, 5), store.block(5, 2).T, equal_nan=True)
+    again = neighbors(str(collection), k=K, metric=metric, store_similarity=True, client=client)
+    assert again["tiles_resumed"] == 36
+    assert list(workspace.problems()) == []
+
+
+def test_a_store_and_neighbours_in_one_pass_are_those_of_two(
+    collection: Path, client: distributed.Client, undisturbed: dict[str, bytes]
+) -> None:
+    neighbors(str(collection), k=K, store_similarity=True, client=client)
+    assert written(collection) == undisturbed
+    SimilarityStore.open(Workspace.open(collection))
+
+
+def test_a_similarity_store_that_does_not_fit_is_refused_and_a_full_disk_is_explained(
+    tmp_path: Path, client: distributed.Client
+) -> None:
+    x = clustered(ITEMS, 24)
+    with small_disk(tmp_path / "disk", "4M") as disk:
+        folder = make_workspace(disk / "ws", x)
+        with pytest.raises(StoreError, match=r"similarity.zarr needs 4.50 MiB more and .* free: make room"):
+            neighbors(str(folder), k=K, store_similarity=True, client=client)
+        ballast = fill_up(disk)
+        with pytest.raises(StoreError, match="the disk is full"):
+            neighbors(str(folder), k=K, client=client)
+        ballast.unlink()
+        assert neighbors(str(folder), k=K, client=client)["tiles"] == 36
+        expected = neighbors_in_memory(x, K)
+        assert np.array_equal(Workspace.open(folder).array(NEIGHBOR_INDEX).read(), expected.index)

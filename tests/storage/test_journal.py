@@ -20,7 +20,7 @@ from storage.querylog import QueryLog
 from storage.schema import ANSWERS
 from tests.storage.faults import small_disk
 from tests.storage.rows import Crash, CrashingObjects, answers, ids, numbered
-from tests.storage.workers import PREFIX, context, kill, record_and_seal, record_shared, started, wait_for
+from tests.storage.workers import PREFIX, context, kill, open_new_journals, record_and_seal, record_shared, started, wait_for
 
 
 @pytest.fixture
@@ -170,6 +170,31 @@ def test_processes_record_and_seal_at_once(tmp_path: Path, path: Path) -> None:
     expected = [*(f"w{worker}.{row}" for worker in range(3) for row in range(rows)), *(f"shared.{row}" for row in range(rows))]
     assert sorted(ids(log.answers())) == sorted(expected)
     journal.close()
+
+
+def test_a_new_journal_waits_for_a_process_that_is_just_making_it(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    rival = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    rival.execute("BEGIN IMMEDIATE")  # to this state of the file SQLite says "locked" at once, whatever its timeout
+    threading.Timer(0.3, rival.execute, ("COMMIT",)).start()
+    journal = Journal(path)
+    assert journal.record(numbered(0, 1)) == 1
+    journal.close()
+    rival.close()
+
+
+def test_processes_may_open_a_new_journal_at_the_same_moment(tmp_path: Path) -> None:
+    count = 10
+    barrier = context.Barrier(4)
+    with contextlib.ExitStack() as stack:
+        opening = [stack.enter_context(started(open_new_journals, tmp_path, f"w{worker}", barrier, count)) for worker in range(4)]
+        for process in opening:
+            process.join(60)
+            assert process.exitcode == 0
+    for number in range(count):
+        journal = Journal(tmp_path / f"{number}.sqlite")
+        assert sorted(ids(journal.pending())) == ["w0", "w1", "w2", "w3"]
+        journal.close()
 
 
 def test_threads_record_while_another_one_seals(tmp_path: Path, path: Path) -> None:

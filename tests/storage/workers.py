@@ -108,6 +108,14 @@ def record_shared(root: Path, name: str, barrier: Barrier, rows: int) -> None:
     journal.close()
 
 
+def open_new_journals(root: Path, name: str, barrier: Barrier, count: int) -> None:
+    for number in range(count):
+        barrier.wait(30)
+        journal = Journal(root / f"{number}.sqlite")
+        journal.record(answers([name]))
+        journal.close()
+
+
 def race_for_lease(root: Path, barrier: Barrier, outcome: Path, release: Path) -> None:
     barrier.wait(30)
     try:

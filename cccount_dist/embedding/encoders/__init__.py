@@ -2,15 +2,20 @@
 
 from collections.abc import Callable
 from functools import lru_cache
+from importlib.util import find_spec
 
+from cccount_dist.embedding.encoders import efficientnet
 from cccount_dist.embedding.encoders.hog import Hog
+from cccount_dist.embedding.encoders.onnx import open_onnx
 from cccount_dist.embedding.encoders.pixels import Pixels
 from cccount_dist.embedding.encoders.protocol import Encoder
+from cccount_dist.embedding.encoders.torch_models import EXTRAS, open_torch
 from storage.errors import CccountError, InputError
 
-DEFAULT_ENCODER = "hog"
+DEFAULT_ENCODER = efficientnet.NAME
 
 _BUNDLED: dict[str, Callable[[], Encoder]] = {
+    efficientnet.NAME: efficientnet.open_efficientnet,
     "hog": Hog,
     "pixels": Pixels,
 }
@@ -23,22 +28,34 @@ def open_encoder(name: str) -> Encoder:
     >>> open_encoder("hog").dimensions
     900
     """
+    kind, _, argument = name.partition(":")
     if name == "auto":
         return open_encoder(DEFAULT_ENCODER)
     if name in _BUNDLED:
         return _BUNDLED[name]()
-    raise InputError(f"there is no encoder {name!r}: choose {', '.join(sorted(_BUNDLED))}")
+    if kind == "onnx" and argument:
+        return open_onnx(argument)
+    if kind in EXTRAS and argument:
+        return open_torch(kind, argument)
+    choices = ", ".join([*_BUNDLED, "onnx:PATH", *(f"{extra}:NAME" for extra in EXTRAS)])
+    raise InputError(f"there is no encoder {name!r}: choose {choices}")
 
 
 def available_encoders() -> list[tuple[str, bool, str]]:
-    """Return name, whether it works here, and what it gives or what it lacks, for every encoder that needs no argument."""
-    found = []
+    """Return name, whether it works here, and what it gives or what it lacks, for every encoder."""
+    found: list[tuple[str, bool, str]] = []
     for name in _BUNDLED:
         try:
             encoder = open_encoder(name)
             found.append((name, True, f"{encoder.dimensions} dimensions, revision {encoder.revision}"))
         except CccountError as error:
             found.append((name, False, str(error)))
+    there = find_spec("onnxruntime") is not None
+    found.append(("onnx:PATH", there, "any model of yours" if there else "needs onnxruntime: pip install onnxruntime"))
+    for extra, module in EXTRAS.items():
+        there = find_spec("torch") is not None and find_spec(module) is not None
+        detail = "models of that library" if there else f"needs the extra {extra!r}: pip install 'cccount[{extra}]'"
+        found.append((f"{extra}:NAME", there, detail))
     return found
 
 

@@ -29,6 +29,7 @@ class Hog:
     revision = f"1-{SIDE}px-{CELL}c{BINS}b"
     dimensions = (_CELLS - 1) ** 2 * 4 * BINS
     side = SIDE
+    batch = 64
 
     def encode(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         cells = cell_histograms(grey(images, SIDE))

@@ -25,6 +25,7 @@ class Pixels:
     revision = f"1-{SIDE}px"
     dimensions = SIDE * SIDE
     side = SIDE
+    batch = 64
 
     def encode(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         flat = grey(images, SIDE).reshape(len(images), -1)

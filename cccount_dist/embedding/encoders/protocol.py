@@ -26,6 +26,10 @@ class Encoder(Protocol):
     def side(self) -> int:
         """Images are squeezed to side x side pixels; readers may hand them over in that size already."""
 
+    @property
+    def batch(self) -> int:
+        """How many images it is fastest with at once, without taking much memory."""
+
     def encode(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """Return (n, dimensions) for n images of any size, each (h, w, 3) uint8."""
 

@@ -17,11 +17,11 @@ from cccount_dist.embedding.readers.rows import BATCH, Row, batches
 from storage.errors import InputError
 
 
-def read_folder(folder: Path) -> Iterator[pa.Table]:
+def read_folder(folder: Path, *, required: bool = True) -> Iterator[pa.Table]:
     """Yield rows with `id` (path relative to the folder) and `uri` (absolute path)."""
     root = folder.resolve()
     paths = _relative_paths(root)
-    if not len(paths):
+    if required and not len(paths):
         raise InputError(f"{folder} has no images: looked for {', '.join(sorted(SUFFIXES))} in it and in the folders below")
 
     def rows() -> Iterator[Row]:

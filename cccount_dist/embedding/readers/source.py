@@ -1,27 +1,51 @@
 """Which reader a path needs: the one place that knows all of them."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 
+from cccount_dist.embedding.readers.camtrap import read_camtrap
+from cccount_dist.embedding.readers.coco import read_coco
 from cccount_dist.embedding.readers.folder import read_folder
+from cccount_dist.embedding.readers.labels import with_folder_labels
+from cccount_dist.embedding.readers.rows import numbered
 from cccount_dist.embedding.readers.table import read_table
+from cccount_dist.embedding.readers.tars import read_tars
 from storage.errors import InputError
 
+FOLDER = "folder"  # --labels folder
+_METADATA = ("metadata.csv", "metadata.jsonl", "metadata.parquet")  # of a Hugging Face imagefolder
 
-def read_images(path: Path) -> Iterator[pa.Table]:
-    """Yield the rows of a folder of images."""
+
+def read_images(path: Path, label: str | None = None) -> pa.Table:
+    """Return the collection of `--images`: a folder, a Camtrap DP package, an imagefolder with metadata, tars or one tar."""
+    if path.suffix.lower() == ".tar" and path.is_file():
+        return numbered(read_tars([path], label))
     if not path.is_dir():
         raise InputError(f"there is no folder {path}")
-    return read_folder(path)
+    if (path / "datapackage.json").is_file():
+        return numbered(read_camtrap(path, label))
+    metadata = next((path / name for name in _METADATA if (path / name).is_file()), None)
+    if metadata is not None and label != FOLDER:
+        return numbered(read_table(metadata, label))
+    tars = sorted(path.glob("*.tar"))
+    if tars and not any(read_folder(path, required=False)):
+        return numbered(read_tars(tars, label))
+    table = numbered(read_folder(path))
+    if label is None:
+        return table
+    if label != FOLDER:
+        raise InputError(f"--labels {label}: a folder of images has no columns; give a .npy, .csv or .parquet file, or `folder`")
+    return with_folder_labels(table)
 
 
-def read_manifest(path: Path, label: str | None = None) -> Iterator[pa.Table]:
-    """Yield the rows of a manifest; `label` names the column of labels."""
+def read_manifest(path: Path, label: str | None = None) -> pa.Table:
+    """Return the collection of `--manifest`: csv, parquet or jsonl, a COCO json, or the datapackage.json of Camtrap DP."""
     if not path.is_file():
         raise InputError(f"there is no file {path}")
-    return read_table(path, label)
+    if path.name == "datapackage.json":
+        return numbered(read_camtrap(path.parent, label))
+    return numbered(read_coco(path, label) if path.suffix.lower() == ".json" else read_table(path, label))
 
 
 __all__ = ["read_images", "read_manifest"]

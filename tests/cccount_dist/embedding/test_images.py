@@ -135,5 +135,6 @@ def test_a_large_jpeg_that_is_shrunk_while_decoding_looks_like_one_that_was_not(
     st.none() | st.builds(Box, *[st.integers(0, 10**6).map(lambda n: n / 64)] * 4, st.booleans()),
 )
 def test_an_address_comes_back_from_its_uri(path: str, span: tuple[int, int] | None, box: Box | None) -> None:
-    address = Address(path, *(span or (None, None)), box)
+    offset, size = span or (None, None)
+    address = Address(path, offset, size, box)
     assert Address.parse(address.uri()) == address

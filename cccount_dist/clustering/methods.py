@@ -1,0 +1,42 @@
+"""The registry of grouping methods: a name that a user types, and how its sampler is made. Light to import."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cccount_dist.clustering.result import Grouping
+from cccount_dist.sampling.types import Sampler
+from storage.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class GroupingInputs:
+    """Everything that a grouping sampler may be made from; part of what makes its questions reproducible."""
+
+    vectors: NDArray[np.float32]  # (n, d), prepared for dot products; may be a memory map
+    neighbors: NDArray[np.int32]  # (n, k) most similar items, most similar first; -1 for an item without a vector
+    similarity: NDArray[np.float32]  # (n, k)
+    seed: int
+    clusters: int | None = None  # None: not told
+    parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+
+
+Builder = Callable[[GroupingInputs], Sampler[Grouping]]
+_BUILDERS: dict[str, Builder] = {}
+METHODS = tuple(_BUILDERS)
+
+
+def resolve_method(method: str) -> str:
+    """Return the name of the method that `method` stands for. A campaign is frozen with this name, never with `auto`."""
+    if method == "auto" and METHODS:
+        return METHODS[0]
+    if method not in METHODS:
+        raise InputError(f"grouping method {method!r} is not known: use one of auto, {', '.join(METHODS)}")
+    return method
+
+
+def make_grouper(method: str, inputs: GroupingInputs) -> Sampler[Grouping]:
+    """Return a new sampler that groups the items."""
+    return _BUILDERS[resolve_method(method)](inputs)

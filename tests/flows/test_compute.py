@@ -1,0 +1,108 @@
+"""Clusters: a real scheduler and worker in processes of their own, and what is said when they are not as they should be."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from flows.compute import open_client, run_tasks
+from storage.errors import ComputeError, InputError
+from tests.flows.conftest import ROOT, cccount, environment
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = _dask(tmp_path_factory.mktemp("dask"), "scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+    yield f"tcp://127.0.0.1:{port}"
+    _end(process)
+
+
+def _dask(folder: Path, *arguments: str) -> "subprocess.Popen[bytes]":
+    with (folder / "log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "dask", *arguments],
+            cwd=folder, env=environment(), stdout=log, stderr=log, start_new_session=True,
+        )  # fmt: skip
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@pytest.fixture(scope="module")
+def cluster(scheduler: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The scheduler with one worker that has cccount on its path."""
+    worker = _dask(tmp_path_factory.mktemp("worker"), "worker", scheduler, "--nthreads", "1", "--no-dashboard")
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            with open_client(scheduler):
+                break
+        except ComputeError:
+            time.sleep(0.2)
+    yield scheduler
+    _end(worker)
+
+
+def test_a_scheduler_without_workers_is_refused(scheduler: str) -> None:
+    with (
+        pytest.raises(ComputeError, match=r"has no workers: start some with `dask worker|no Dask scheduler answers"),
+        open_client(scheduler),
+    ):
+        pass
+
+
+def test_the_command_uses_an_existing_cluster(cluster: str, workspace: Path) -> None:
+    shown = cccount("neighbors", workspace, "--k", "12", "--compute", cluster, "--json")
+    assert shown.code == 0, shown.err
+    assert shown.json["k"] == 12
+
+
+def test_sizes_of_a_foreign_cluster_are_not_ours_to_choose(cluster: str) -> None:
+    with pytest.raises(InputError, match="has its own"), open_client(cluster, workers=2):
+        pass
+
+
+def _square(number: int) -> int:
+    return number * number
+
+
+def _explode(number: int) -> int:
+    raise InputError(f"{number} is a bad number")
+
+
+def _die(_: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 0
+
+
+@pytest.mark.parametrize("limit", ["much", "-3"])
+def test_a_memory_limit_that_is_no_size_is_refused(limit: str) -> None:
+    with pytest.raises(InputError, match="--memory-limit"), open_client(memory_limit=limit):
+        pass
+
+
+def test_results_come_in_the_order_of_the_tasks_and_errors_as_they_are() -> None:
+    with open_client(workers=1) as client:
+        assert run_tasks(client, _square, range(30), describe="squares", unit="numbers") == [i * i for i in range(30)]
+        with pytest.raises(InputError, match="7 is a bad number"):
+            run_tasks(client, _explode, [7], describe="explosions", unit="numbers", retries=0)
+
+
+def test_a_task_that_kills_every_worker_is_explained() -> None:
+    with open_client(workers=1) as client, pytest.raises(ComputeError, match="most likely out of memory"):
+        run_tasks(client, _die, [1], describe="deaths", unit="numbers", retries=0)
+
+
+def test_the_source_tree_is_what_is_tested() -> None:
+    assert Path(sys.modules["flows.compute"].__file__ or "").is_relative_to(ROOT)
