@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from cccount_dist.counting.methods import make_counter
 from cccount_dist.counting.result import CountResult
-from cccount_dist.inputs import Inputs, load_inputs
+from cccount_dist.inputs import Inputs
 from cccount_dist.sampling.drive import answer_batch, most_answers
 from cccount_dist.sampling.ledger import INFERRED, OUTSIDE, Ledger, LoggedAnswer
 from cccount_dist.sampling.logged import answers_of, answers_table, questions_of, questions_table, rounds_of
@@ -47,11 +47,11 @@ class Progress:
 class CampaignRunner:
     """Holds the replayed sampler between steps. Use it inside its lease."""
 
-    def __init__(self, folder: CampaignFolder, lease: Lease) -> None:
+    def __init__(self, folder: CampaignFolder, lease: Lease, inputs: Inputs) -> None:
         self.folder = folder
         self.lease = lease
         self.settings = folder.settings()
-        self.inputs = load_inputs(folder.workspace)
+        self.inputs = inputs
         _check_fingerprints(self.settings, self.inputs, folder)
         self._countable = self.inputs.countable
         self.sampler: Sampler[CountResult] = make_sampler(self.settings, self.inputs)

@@ -51,16 +51,16 @@ def open_client(
 @contextmanager
 def _local_cluster(workers: int, memory_limit: str | None) -> Iterator[distributed.LocalCluster]:
     try:
-        limit = dask.utils.parse_bytes(memory_limit) if memory_limit is not None else "auto"
+        limit: int | None = dask.utils.parse_bytes(memory_limit) if memory_limit is not None else None
     except ValueError as error:
         raise InputError(f"--memory-limit takes a size such as 2GiB, not {memory_limit!r}") from error
-    if limit != "auto" and limit < LEAST_MEMORY:
+    if limit is not None and limit < LEAST_MEMORY:
         raise InputError(f"--memory-limit must be at least {LEAST_MEMORY >> 20}MiB for a worker to start, not {memory_limit!r}")
     # A nanny that is told to stop while its worker starts logs at warning level: not the user's business.
     with distributed.LocalCluster(
         n_workers=workers,
         threads_per_worker=1,
-        memory_limit=limit,
+        memory_limit="auto" if limit is None else limit,
         dashboard_address=None,
         scheduler_kwargs={"dashboard_address": ":0"},  # or else it asks for port 8787 all the same, and warns if that is taken
         silence_logs=logging.ERROR,

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from cccount_dist.embedding.additions import add
 from cccount_dist.embedding.given import ATTRIBUTES, given_collection, write_given
 from cccount_dist.embedding.readers.labels import is_label_file, labelled, with_label_file
 from cccount_dist.embedding.readers.source import read_images, read_manifest
@@ -64,6 +65,21 @@ def initialise(
     }
 
 
+def extend(
+    workspace: str, *, images: str | None = None, manifest: str | None = None, labels: str | None = None
+) -> dict[str, Any]:
+    """Add the items of a folder or manifest that the workspace has not yet; `cccount embed` then embeds only those."""
+    if (images is None) == (manifest is None):
+        raise InputError("give exactly one of --images and --manifest")
+    if labels is not None and is_label_file(labels):
+        raise InputError(f"--labels {labels}: labels of added items come from the folder's names or a column of the manifest")
+    opened = Workspace.open(workspace)
+    found = read_images(Path(images), labels) if images is not None else read_manifest(Path(str(manifest)), labels)
+    added = add(opened, found)
+    collection = opened.collection()
+    return {"workspace": workspace, "items": collection.items, "added": added, "labelled": labelled(collection.table)}
+
+
 def _write(location: str, table: pa.Table, vectors: Vectors) -> None:
     workspace = _unfinished(location, table)
     fresh = not Path(location).exists()
@@ -87,8 +103,10 @@ def _unfinished(location: str, table: pa.Table) -> Workspace | None:
         return None
     if not workspace.collection().table.equals(table):
         return None
-    unfinished = not workspace.has_array(EMBEDDINGS) or workspace.array(EMBEDDINGS).missing()
-    return workspace if unfinished else None
+    if not workspace.has_array(EMBEDDINGS):
+        return workspace
+    array = workspace.array(EMBEDDINGS)
+    return workspace if array.attributes == ATTRIBUTES and array.missing() else None
 
 
 def _take_back(location: str, *, fresh: bool) -> None:
@@ -100,4 +118,4 @@ def _take_back(location: str, *, fresh: bool) -> None:
         objects.delete("")
 
 
-__all__ = ["initialise"]
+__all__ = ["extend", "initialise"]

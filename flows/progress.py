@@ -6,7 +6,7 @@ Standard output stays free for results, so that `--json` can be piped.
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 FIRST_LINE_SECONDS = 2.0
 LINE_SECONDS = 10.0
@@ -18,6 +18,20 @@ def progress(what: str, total: int, unit: str) -> Iterator[Callable[[int], None]
     shown = _bar(what, total, unit) if sys.stderr.isatty() else _lines(what, total, unit)
     with shown as update:
         yield update
+
+
+@contextmanager
+def progress_when_needed(what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+    """Give a function of (done, total) that shows progress from its first call on: for work that may prove unnecessary."""
+    with ExitStack() as shown:
+        updates: list[Callable[[int], None]] = []
+
+        def report(done: int, total: int) -> None:
+            if not updates:
+                updates.append(shown.enter_context(progress(what, total, unit)))
+            updates[0](done)
+
+        yield report
 
 
 @contextmanager

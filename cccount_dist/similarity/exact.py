@@ -6,7 +6,6 @@ Time O(T² d) for a tile of T items a side; memory as `memory.py` projects it, i
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.similarity.blocks import Block, Scores, make_block, scores_of
 from cccount_dist.similarity.finish import finish
@@ -99,11 +97,10 @@ def survey(job: ExactPass, _: int = 0) -> Survey:
 
 def compute_tile(job: ExactPass, task: TileTask) -> int:
     """Compute one tile for those of its blocks that need it; return the peak memory of this process."""
-    with _one_thread():
-        if task.tile.first == task.tile.second:
-            _diagonal(job, task.tile)
-        else:
-            _pair(job, task)
+    if task.tile.first == task.tile.second:
+        _diagonal(job, task.tile)
+    else:
+        _pair(job, task)
     return peak_bytes()
 
 
@@ -211,10 +208,3 @@ def _opened(workspace: str, fingerprint: str, metric: Metric) -> NDArray[np.floa
         raise WorkspaceError(f"the embeddings in {workspace} were changed while their neighbours were computed: run it again")
     rows: NDArray[Any] = row_cache(embeddings, opened.cache_folder(), f"prepared-{metric}", lambda rows: prepare(rows, metric))
     return rows
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    # Dask's nannies set this for their workers; other ways to start one do not, and threads then fight for the cores.
-    with threadpool_limits(1, user_api="blas"):
-        yield

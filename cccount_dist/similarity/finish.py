@@ -7,22 +7,19 @@ squared differences: exact duplicates have distance 0. Time O(k d) for an item a
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, var-annotated, call-arg, unreachable, assignment"
 # numba infers the types of compiled functions from their arguments.
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from cccount_dist.similarity.blocks import Scores
-from cccount_dist.similarity.lists import OVERFULL, Lists
+from cccount_dist.similarity.lists import COMPILED, OVERFULL, Lists
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "boundscheck": False, "error_model": "numpy"}
 _LANES = 8
 
 
-@njit(**_OPTIONS)
+@njit(**COMPILED)
 def _exact(vectors, u, v, euclidean, lanes):
-    """Return the dot product, or minus the squared distance, of two rows; without fastmath, so in this order everywhere."""
+    """Return the dot product, or minus the squared distance, of two rows; in this order everywhere."""
     dimensions = vectors.shape[1]
     lanes[:] = 0.0
     for start in range(0, dimensions - dimensions % _LANES, _LANES):
@@ -41,7 +38,7 @@ def _exact(vectors, u, v, euclidean, lanes):
     return total if euclidean else np.float64(np.float32(total))
 
 
-@njit(**_OPTIONS)
+@njit(**COMPILED)
 def _sort(score, item, count):
     """Order by score, largest first, then by item; by insertion, because lists are short and often nearly in order."""
     for p in range(1, count):
@@ -56,7 +53,7 @@ def _sort(score, item, count):
         item[q + 1] = name
 
 
-@njit(**_OPTIONS)
+@njit(**COMPILED)
 def _finish_rows(vectors, first, score, item, count, margin, euclidean, out_score, out_item):
     k = out_item.shape[1]
     lanes = np.empty(_LANES, np.float64)
@@ -89,7 +86,7 @@ def _finish_rows(vectors, first, score, item, count, margin, euclidean, out_scor
             out_item[row, p] = names[p]
 
 
-@njit(**_OPTIONS)
+@njit(**COMPILED)
 def _exact_row(vectors, u, euclidean, out):
     lanes = np.empty(_LANES, np.float64)
     for v in range(vectors.shape[0]):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.similarity.blocks import make_block, scores_of
 from cccount_dist.similarity.finish import finish
@@ -49,13 +48,12 @@ def neighbors_in_memory(x: NDArray[np.float32], k: int, metric: Metric = "cosine
     ranges = [grid.rows(number) for number in range(grid.blocks)]
     blocks = [make_block(vectors[start:stop], grid.tile_rows, meaning) for start, stop in ranges]
     lists = [new_lists(block.usable, block.margin, k) for block in blocks]
-    with threadpool_limits(1, user_api="blas"):
-        for stage in range(grid.stages):
-            for i, j in ((tile.first, tile.second) for tile in grid.stage(stage)):
-                if i == j:
-                    scan_diagonal(blocks[i], lists[i], ranges[i], k, meaning)
-                else:
-                    scan_tile(blocks[i], blocks[j], (lists[i], lists[j]), (ranges[i], ranges[j]), k, meaning)
+    for stage in range(grid.stages):
+        for i, j in ((tile.first, tile.second) for tile in grid.stage(stage)):
+            if i == j:
+                scan_diagonal(blocks[i], lists[i], ranges[i], k, meaning)
+            else:
+                scan_tile(blocks[i], blocks[j], (lists[i], lists[j]), (ranges[i], ranges[j]), k, meaning)
     found = Neighbors(np.empty((len(x), k), np.int32), np.empty((len(x), k), np.float32), np.empty(len(x)))
     for (start, stop), mine in zip(ranges, lists, strict=True):
         cut_all(mine, k, meaning.slope)

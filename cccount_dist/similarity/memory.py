@@ -19,10 +19,10 @@ def projected_bytes(grid: Grid, dimensions: int, k: int, *, store: bool = False)
     """Return an upper limit of what one task of the exact pass needs beyond the process itself, whatever n is.
 
     >>> round(projected_bytes(Grid(100_000, 8192), 512, 50) / 2**20)
-    95
+    128
     """
     rows = grid.tile_rows
-    blocks = 2 * 2 * rows * (dimensions + 2) * 4  # two blocks, two copies for Euclidean
+    blocks = 2 * 3 * rows * (dimensions + 4) * 4  # two blocks; a packed copy, and two more for Euclidean
     lists = 2 * rows * (capacity(k) * 8 + 32) + rows * k * 16
     scores = 2 * SQUARE * SQUARE * 4
     kept = rows * rows * 2 * 3 if store else 0  # float16, and what zarr makes of it
