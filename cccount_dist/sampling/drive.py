@@ -48,11 +48,13 @@ def answer_batch(
 ) -> list[Reply]:
     """Answer questions in their order: by the closure if it knows, otherwise by the oracle, whose answer enters the closure.
 
-    An unsure answer says nothing about the items and a rating is not a link: neither enters the closure.
+    An unsure answer says nothing about the items and a rating is not a link: neither enters the closure. A question whose purpose
+    begins with "confirm" repeats on purpose, because people err: it goes to the oracle whatever is known.
     """
     replies = []
     for question in questions:
-        known = constraints.known(question.u, question.v) if question.kind == "same" else None
+        free = question.kind == "same" and not question.purpose.startswith("confirm")
+        known = constraints.known(question.u, question.v) if free else None
         value = oracle.answer(question) if known is None else known
         if known is None and value is not None and question.kind == "same":
             constraints.add(question.u, question.v, value, answer_id(question))
