@@ -7,8 +7,10 @@ from typing import Any
 from cccount_dist.campaign import Campaign
 from cccount_dist.counting.forecast import forecast_questions
 from cccount_dist.counting.methods import resolve_method
+from cccount_dist.counting.result import CountResult
+from cccount_dist.counting.runner import CountRunner
 from cccount_dist.inputs import Inputs, load_inputs
-from cccount_dist.runner import CampaignRunner, Progress
+from cccount_dist.runner import Progress
 from flows.progress import progress, progress_when_needed
 from storage.campaigns import CampaignFolder
 from storage.errors import ConflictError, InputError
@@ -52,7 +54,7 @@ def count(workspace: str, campaign: str, options: CountOptions) -> dict[str, Any
     """Start the campaign or go on with it, until it is done or waits for people."""
     folder = open_count(workspace, campaign, options)
     with folder.lease() as lease:
-        runner = CampaignRunner(folder, lease, _inputs(folder))
+        runner = CountRunner(folder, lease, _inputs(folder))
         with progress(f"Counting ({runner.settings.method})", options.budget, "answers") as update:
             reached = runner.step()
             update(reached.questions)
@@ -79,7 +81,7 @@ def advance(workspace: str, campaign: str) -> dict[str, Any]:
     folder = CampaignFolder(Workspace.open(workspace), campaign)
     settings = folder.settings()
     with folder.lease() as lease:
-        reached = CampaignRunner(folder, lease, _inputs(folder)).step()
+        reached = CountRunner(folder, lease, _inputs(folder)).step()
     return _described(folder, settings, folder.goal(), reached)
 
 
@@ -151,7 +153,7 @@ def _require_same(folder: CampaignFolder, options: CountOptions) -> None:
             )
 
 
-def _described(folder: CampaignFolder, settings: Settings, goal: Goal, reached: Progress) -> dict[str, Any]:
+def _described(folder: CampaignFolder, settings: Settings, goal: Goal, reached: Progress[CountResult]) -> dict[str, Any]:
     result = reached.result
     return {
         "campaign": folder.name,

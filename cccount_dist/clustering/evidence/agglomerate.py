@@ -119,9 +119,7 @@ def agglomerate(first, second, link, evidence, known, size, total, square, weigh
                 if version[x] == 0 and version[y] == 0:
                     f1, f2, f3 = known[pair[p], 1], known[pair[p], 2], known[pair[p], 3]
                 else:
-                    f1, f2, f3 = features(
-                        links[p], dot(total[x], total[y]), size[x], size[y], square[x], square[y], far, unit
-                    )
+                    f1, f2, f3 = features(links[p], dot(total[x], total[y]), size[x], size[y], square[x], square[y], far, unit)
                 z = weight[0] + weight[1] * f1 + weight[2] * f2 + weight[3] * f3 - theta
                 e = evidences[p]
                 z += min(e, 0.0) if phase == 0 else e

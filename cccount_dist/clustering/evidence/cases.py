@@ -48,7 +48,7 @@ class Case:
     def unsettled(self) -> bool:
         """Whether another vote must come before this moves anything: one vote against the partition, or one each."""
         votes = self.same + self.different
-        return self.first.topic.weighty and (self.surprising == 1 and votes == 1 or (self.surprising == 0 and votes == 2))
+        return self.first.topic.weighty and ((self.surprising == 1 and votes == 1) or (self.surprising == 0 and votes == 2))
 
 
 def make_cases(asked: list[Asked], answers: Mapping[int, float | None]) -> dict[int, Case]:

@@ -90,9 +90,7 @@ class Builder:
 
     def __init__(self, micro: Micro) -> None:
         self.micro = micro
-        known = pair_features(
-            micro.first, micro.second, micro.link, micro.size, micro.total, micro.square, micro.far, micro.unit
-        )
+        known = pair_features(micro.first, micro.second, micro.link, micro.size, micro.total, micro.square, micro.far, micro.unit)
         self._micro_pairs = Pairs(micro.first, micro.second, micro.link, np.zeros(len(micro.link)), known)
         # All pairs of each micro-cluster, so that one that is dissolved finds its partners.
         both = np.concatenate([micro.first, micro.second])
@@ -151,9 +149,7 @@ class Builder:
         known = pair_features(low, high, link, size, total, square, self.micro.far, self.micro.unit)
         return Pairs(low.astype(np.int32), high.astype(np.int32), link, np.zeros(len(link)), known)
 
-    def _with_evidence(
-        self, pairs: Pairs, evidence: Evidence, unit: Ints, size: Floats, total: Floats, square: Floats
-    ) -> Pairs:
+    def _with_evidence(self, pairs: Pairs, evidence: Evidence, unit: Ints, size: Floats, total: Floats, square: Floats) -> Pairs:
         """The pairs with the evidence between their units; what was asked about and is no candidate becomes one."""
         a, b = unit[evidence.first], unit[evidence.second]
         apart = a != b

@@ -65,9 +65,7 @@ def worth(micro: Micro, partition: Partition, model: Model, theta: float) -> Wor
     quality = 2 * right / max(claimed + right + missed, 1e-12)
     level = 1.0 / (1.0 + np.exp(-theta))
     half = min(max(quality, LEAST_F), 1.0) / 2
-    return Worth(
-        drop * same * (1 - level) * 2, inner_drop * (1 - held) * level * 2, quality, float(np.log(half / (1 - half)))
-    )
+    return Worth(drop * same * (1 - level) * 2, inner_drop * (1 - held) * level * 2, quality, float(np.log(half / (1 - half))))
 
 
 def best_first(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:

@@ -52,7 +52,9 @@ class Case:
         return expected_changes(first, second, self.weight, self.must, self.cannot, self.clusters, self.probability())
 
 
-def make_case(seed: int, items: int, classes: int, *, ties: bool, told: int, weights: bool = False, excluded: float = 0.0) -> Case:
+def make_case(
+    seed: int, items: int, classes: int, *, ties: bool, told: int, weights: bool = False, excluded: float = 0.0
+) -> Case:
     generator = np.random.default_rng(seed)
     labels = generator.integers(0, classes, items)
     x = generator.standard_normal((classes, 2))[labels] * generator.choice([0.5, 1, 2, 4]) + generator.standard_normal((items, 2))
