@@ -7,9 +7,11 @@ from typing import Any
 from cccount_dist.campaign import Campaign
 from cccount_dist.counting.forecast import forecast_questions
 from cccount_dist.counting.methods import resolve_method
-from cccount_dist.inputs import load_inputs
-from cccount_dist.runner import CampaignRunner, Progress
-from flows.progress import progress
+from cccount_dist.counting.result import CountResult
+from cccount_dist.counting.runner import CountRunner
+from cccount_dist.inputs import Inputs, load_inputs
+from cccount_dist.runner import Progress
+from flows.progress import progress, progress_when_needed
 from storage.campaigns import CampaignFolder
 from storage.errors import ConflictError, InputError
 from storage.settings import Goal, Settings
@@ -52,7 +54,7 @@ def count(workspace: str, campaign: str, options: CountOptions) -> dict[str, Any
     """Start the campaign or go on with it, until it is done or waits for people."""
     folder = open_count(workspace, campaign, options)
     with folder.lease() as lease:
-        runner = CampaignRunner(folder, lease)
+        runner = CountRunner(folder, lease, _inputs(folder))
         with progress(f"Counting ({runner.settings.method})", options.budget, "answers") as update:
             reached = runner.step()
             update(reached.questions)
@@ -79,7 +81,7 @@ def advance(workspace: str, campaign: str) -> dict[str, Any]:
     folder = CampaignFolder(Workspace.open(workspace), campaign)
     settings = folder.settings()
     with folder.lease() as lease:
-        reached = CampaignRunner(folder, lease).step()
+        reached = CountRunner(folder, lease, _inputs(folder)).step()
     return _described(folder, settings, folder.goal(), reached)
 
 
@@ -111,8 +113,14 @@ def _status(workspace: Workspace, name: str) -> dict[str, Any]:
     }
 
 
+def _inputs(folder: CampaignFolder) -> Inputs:
+    """What the sampler reads. On a host that has no row cache yet this takes a while, so it is done with a bar."""
+    with progress_when_needed("Reading vectors", "vectors") as report:
+        return load_inputs(folder.workspace, report)
+
+
 def _start(folder: CampaignFolder, options: CountOptions, goal: Goal) -> None:
-    inputs = load_inputs(folder.workspace)
+    inputs = _inputs(folder)
     settings = Settings(
         kind="count",
         method=resolve_method(options.method or "auto"),
@@ -145,7 +153,7 @@ def _require_same(folder: CampaignFolder, options: CountOptions) -> None:
             )
 
 
-def _described(folder: CampaignFolder, settings: Settings, goal: Goal, reached: Progress) -> dict[str, Any]:
+def _described(folder: CampaignFolder, settings: Settings, goal: Goal, reached: Progress[CountResult]) -> dict[str, Any]:
     result = reached.result
     return {
         "campaign": folder.name,

@@ -81,6 +81,42 @@ def init(
 
 
 @app.command()
+def extend(
+    workspace: Workspace,
+    images: Annotated[str | None, typer.Option(metavar="DIR", help="A folder of images, read recursively.")] = None,
+    manifest: Annotated[str | None, typer.Option(metavar="FILE", help="A table with a path or uri for each item.")] = None,
+    labels: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="A column of the manifest with labels, or `folder`.")
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Add images to a workspace. Items keep their numbers, and `cccount embed` then embeds only the new ones.
+
+    Example: cccount extend census --images photos-of-may/
+    """
+    from flows.initialise import extend as add
+
+    _show(add(workspace, images=images, manifest=manifest, labels=labels), json_, texts.extended)
+
+
+@app.command()
+def bursts(
+    workspace: Workspace,
+    into: Annotated[str, typer.Argument(metavar="NEW", help="The workspace to make.", show_default=False)],
+    seconds: Annotated[float, typer.Option(help="Frames of a burst follow each other within this time.")] = 3.0,
+    similarity: Annotated[float, typer.Option(help="And are at least so similar (cosine).")] = 0.8,
+    json_: Json = False,
+) -> None:
+    """Make a second workspace with the first frame of every burst, so that a burst counts once.
+
+    Example: cccount bursts census census-bursts --seconds 5
+    """
+    from flows.initialise import first_frames
+
+    _show(first_frames(workspace, into, seconds=seconds, similarity=similarity), json_, texts.first_frames)
+
+
+@app.command()
 def embed(
     workspace: Workspace,
     encoder: Annotated[

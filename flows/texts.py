@@ -12,6 +12,14 @@ def initialised(r: Report) -> str:
     return f"{r['workspace']}: {r['items']:,} items{vectors}{labels}.\nNext: cccount {following} {r['workspace']}"
 
 
+def extended(r: Report) -> str:
+    return f"{r['added']:,} items added, {r['items']:,} in all.\nNext: cccount embed {r['workspace']}"
+
+
+def first_frames(r: Report) -> str:
+    return f"{r['workspace']}: {r['items']:,} first frames of {r['frames']:,} items.\nNext: cccount neighbors {r['workspace']}"
+
+
 def embedded(r: Report) -> str:
     failed = r["failed"]
     text = f"{r['items']:,} items embedded with {r['encoder']} ({r['dimensions']} dimensions) in {r['seconds']:.1f} s."

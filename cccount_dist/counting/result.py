@@ -1,7 +1,8 @@
 """What every estimator of the number of clusters returns."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +16,10 @@ class CountResult:
     low: float
     high: float
     level: float  # of the interval, for example 0.95
-    anchors: int  # independent repetitions that the estimate rests on
+    anchors: int  # independent repetitions that the estimate rests on: anchors, or items that were placed
     answers: int  # same or different; unsure answers are not among them
+    certain_low: float = 1.0  # clusters that were seen: there are at least so many if the answers are right
+    details: Mapping[str, float] = field(default_factory=dict)  # of the method, for the report
 
     @property
     def relative_width(self) -> float:

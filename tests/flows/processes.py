@@ -39,26 +39,28 @@ def _said(function: Callable[..., None], *arguments: Any) -> None:
 
 def count_labels(workspace: str, campaign: str, budget: int, batch: int = 16) -> None:
     """Go on with a labels campaign in small steps, so that there are many moments to be killed at."""
-    from cccount_dist.runner import CampaignRunner
+    from cccount_dist.counting.runner import CountRunner
+    from cccount_dist.inputs import load_inputs
     from flows.campaign import CountOptions, open_count
 
     folder = open_count(workspace, campaign, CountOptions(budget=budget, oracle="labels", method="nis", seed=3))
     with folder.lease() as lease:
-        runner = CampaignRunner(folder, lease)
+        runner = CountRunner(folder, lease, load_inputs(folder.workspace))
         while runner.step(batch=batch).state == "running":
             pass
 
 
 def step_with_lease(workspace: str, campaign: str, seconds: float, says: str) -> None:
     """Take a lease of a few seconds, tell the parent, and step for ever: the parent stops and continues us."""
-    from cccount_dist.runner import CampaignRunner
+    from cccount_dist.counting.runner import CountRunner
+    from cccount_dist.inputs import load_inputs
     from storage.campaigns import CampaignFolder
     from storage.workspace import Workspace
 
     os.environ["TEST_SAYS"] = says
     folder = CampaignFolder(Workspace.open(workspace), campaign)
     with folder.lease(seconds=seconds) as lease:
-        runner = CampaignRunner(folder, lease)
+        runner = CountRunner(folder, lease, load_inputs(folder.workspace))
         Path(says).write_text("holding")
         while True:
             runner.step(batch=1)
