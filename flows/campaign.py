@@ -1,12 +1,14 @@
 """Count campaigns from the front door: start or go on, advance by one step, say where every campaign stands."""
 
+import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from cccount_dist.campaign import Campaign
 from cccount_dist.counting.forecast import forecast_questions
-from cccount_dist.counting.methods import resolve_method
+from cccount_dist.counting.methods import AUTO, WHY_AUTO, resolve_method
+from cccount_dist.counting.placing.rates import LARGEST_PAGE, parse_rates
 from cccount_dist.counting.result import CountResult
 from cccount_dist.counting.runner import CountRunner
 from cccount_dist.inputs import Inputs, load_inputs
@@ -14,11 +16,11 @@ from cccount_dist.runner import Progress
 from flows.progress import progress, progress_when_needed
 from storage.campaigns import CampaignFolder
 from storage.errors import ConflictError, InputError
-from storage.settings import Goal, Settings
+from storage.settings import Goal, Scalar, Settings
 from storage.version import __version__
 from storage.workspace import Workspace
 
-SECONDS_PER_PAIR = 9.0  # measured on people: about 400 decisions an hour
+LANES = 16  # items under way at once when people answer: few wait for each other, and little is unfinished at the end
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +34,19 @@ class CountOptions:
     target_width: float | None = None
     oracle: str = "people"
     error_rate: float = 0.0
+    grid: int | None = None
+    wrong_answers: str | None = None
+    pair_seconds: float = 9.0
+    page_seconds: float = 30.0
 
     def __post_init__(self) -> None:
+        if self.grid is not None and not 1 <= self.grid <= LARGEST_PAGE:
+            raise InputError(f"--grid takes 1 to {LARGEST_PAGE} clusters on a page, not {self.grid}")
+        if self.wrong_answers is not None:
+            parse_rates(self.wrong_answers)
+        for name in ("pair_seconds", "page_seconds"):
+            if not 0.0 < getattr(self, name) < math.inf:
+                raise InputError(f"--{name.replace('_', '-')} must be above 0, not {getattr(self, name)}")
         if self.budget < 0:
             raise InputError(f"--budget must be 0 or more, not {self.budget}")
         if self.level is not None and not 0.0 < self.level < 1.0:
@@ -67,7 +80,9 @@ def count(workspace: str, campaign: str, options: CountOptions) -> dict[str, Any
 def open_count(workspace: str, campaign: str, options: CountOptions) -> CampaignFolder:
     """Start the campaign, or set a new goal for the one that is there; `InputError` if it was started with other settings."""
     folder = CampaignFolder(Workspace.open(workspace), campaign)
-    goal = Goal(options.budget, options.oracle, options.error_rate, options.target_width)
+    goal = Goal(
+        options.budget, options.oracle, options.error_rate, options.target_width, options.pair_seconds, options.page_seconds
+    )
     if folder.exists:
         _require_same(folder, options)
         folder.set_goal(goal)
@@ -121,16 +136,17 @@ def _inputs(folder: CampaignFolder) -> Inputs:
 
 def _start(folder: CampaignFolder, options: CountOptions, goal: Goal) -> None:
     inputs = _inputs(folder)
+    method = resolve_method(options.method or "auto")
     settings = Settings(
         kind="count",
-        method=resolve_method(options.method or "auto"),
+        method=method,
         seed=options.seed or 0,
         level=options.level if options.level is not None else 0.95,
         metric=inputs.metric,
         items=inputs.countable,
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         version=__version__,
-        parameters={},
+        parameters=_parameters(method, options),
         fingerprints=inputs.fingerprints,
     )
     try:
@@ -139,22 +155,38 @@ def _start(folder: CampaignFolder, options: CountOptions, goal: Goal) -> None:
         _require_same(folder, options)
 
 
+def _parameters(method: str, options: CountOptions) -> dict[str, Scalar]:
+    """What the method is told beyond seed and level. Labels answer one by one and do not err unless they are told to."""
+    if method != "placing":
+        if options.grid not in (None, 1) or options.wrong_answers not in (None, "none"):
+            raise InputError(
+                f"--grid and --wrong-answers are for the method placing: {method} asks pairs, and takes answers as they are"
+            )
+        return {}
+    simulated = options.oracle == "labels"
+    wrong_answers = options.wrong_answers or ("none" if simulated and not options.error_rate else "estimate")
+    return {"grid": options.grid or 1, "wrong_answers": wrong_answers, "lanes": 1 if simulated else LANES}
+
+
 def _require_same(folder: CampaignFolder, options: CountOptions) -> None:
     settings = folder.settings()
     if settings.kind != "count":
         raise InputError(f"campaign {folder.name!r} is a {settings.kind} campaign: choose another --campaign name")
     method = None if options.method in (None, "auto") else resolve_method(options.method)
-    for name, given in (("method", method), ("seed", options.seed), ("level", options.level)):
-        frozen = getattr(settings, name)
-        if given is not None and given != frozen:
+    frozen = {"method": settings.method, "seed": settings.seed, "level": settings.level, "grid": 1, "wrong_answers": "none"}
+    frozen |= settings.parameters
+    wanted = {"method": method, **{name: getattr(options, name) for name in ("seed", "level", "grid", "wrong_answers")}}
+    for name, given in wanted.items():
+        if given is not None and given != frozen[name]:
             raise InputError(
-                f"campaign {folder.name!r} was started with --{name} {frozen}, not {given}: "
+                f"campaign {folder.name!r} was started with --{name.replace('_', '-')} {frozen[name]}, not {given}: "
                 "leave the option out to go on, or choose another --campaign name"
             )
 
 
 def _described(folder: CampaignFolder, settings: Settings, goal: Goal, reached: Progress[CountResult]) -> dict[str, Any]:
     result = reached.result
+    effort = reached.questions + reached.glances * goal.page_cost
     return {
         "campaign": folder.name,
         "method": settings.method,
@@ -162,12 +194,16 @@ def _described(folder: CampaignFolder, settings: Settings, goal: Goal, reached: 
         "low": result.low,
         "high": result.high,
         "level": result.level,
+        "method_reason": WHY_AUTO if settings.method == AUTO else "chosen when the campaign was started",
+        "clusters_seen": result.certain_low,
         "questions": reached.questions,
-        "glances": 0,
-        "human_seconds": reached.questions * SECONDS_PER_PAIR,
+        "glances": reached.glances,
+        "human_seconds": reached.questions * goal.pair_seconds + reached.glances * goal.page_seconds,
         "inferred": reached.inferred,
         "state": reached.state,
-        "forecast_questions": forecast_questions(result, reached.questions, goal.target_width),
+        "forecast_questions": forecast_questions(result, effort, goal.target_width),
+        "warnings": [] if (warning := result.disagreement) is None else [warning],
+        "details": dict(result.details),
         "pending": reached.pending,
         "contradictions": reached.contradictions,
     }

@@ -21,7 +21,6 @@ from cccount_dist.report.pairs import choose_pairs
 from cccount_dist.report.thumbnails import thumbnail
 from cccount_dist.report.wording import thinned
 from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer
-from flows.campaign import SECONDS_PER_PAIR
 from flows.progress import progress
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
@@ -65,7 +64,7 @@ def gather(folder: CampaignFolder, collection: Collection) -> CountFacts:
         exact=ledger.constraints.clusters(settings.items) if complete else None,
         annotators=Counter(row.annotator for row in given),
         pairs=_pairs(choose_pairs(row for row in given if row.u != row.v), collection),
-        seconds_per_pair=SECONDS_PER_PAIR,
+        seconds_per_pair=folder.goal().pair_seconds,
         version=__version__,
         written_at=datetime.now(UTC),
     )

@@ -58,11 +58,17 @@ def count(
     target_width: float | None = None,
     oracle: str = "people",
     error_rate: float = 0.0,
+    grid: int | None = None,
+    wrong_answers: str | None = None,
+    pair_seconds: float = 9.0,
+    page_seconds: float = 30.0,
 ) -> Report:
     """Start a count campaign or go on with it, until it is done or waits for people."""
     from flows.campaign import CountOptions, count
 
-    options = CountOptions(method, seed, level, budget, target_width, oracle, error_rate)
+    options = CountOptions(
+        method, seed, level, budget, target_width, oracle, error_rate, grid, wrong_answers, pair_seconds, page_seconds
+    )
     return count(workspace, campaign, options)
 
 

@@ -77,7 +77,7 @@ def test_the_target_width_ends_a_campaign_and_a_spent_budget_says_how_far_it_is(
     assert wide["state"] == "done"
     assert wide["questions"] < 2000
     assert (wide["high"] - wide["low"]) / wide["estimate"] <= 2.0
-    narrow = count(str(workspace), "narrow", labels_of({"budget": 200, "target_width": 0.01}))
+    narrow = count(str(workspace), "narrow", labels_of({"budget": 40, "target_width": 0.01}))
     assert narrow["state"] == "stopped"
     assert narrow["forecast_questions"] > 200
 
@@ -92,7 +92,7 @@ def test_when_every_pair_is_known_the_count_is_exact(workspace: Path, labels: ND
 
 def test_settings_are_frozen_and_other_ones_are_refused(workspace: Path) -> None:
     count(str(workspace), "c", labels_of({"budget": 20, "seed": 4}))
-    for options, word in (({"seed": 5}, "--seed 4"), ({"method": "nested-mc"}, "--method nis"), ({"level": 0.9}, "--level 0.95")):
+    for options, word in (({"seed": 5}, "--seed 4"), ({"method": "nested-mc"}, "--method placing"), ({"level": 0.9}, "--level 0.95")):
         with pytest.raises(InputError, match=word):
             count(str(workspace), "c", labels_of({"budget": 30, **options}))
     assert count(str(workspace), "c", labels_of({"budget": 30}))["questions"] == 30

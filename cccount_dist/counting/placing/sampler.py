@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cccount_dist.counting.intervals import check_level
 from cccount_dist.counting.placing.engine import Engine, Key
 from cccount_dist.counting.placing.looks import Looks
-from cccount_dist.counting.placing.rates import EXACT, GivenRates, Rates
+from cccount_dist.counting.placing.rates import EXACT, LARGEST_PAGE, GivenRates, Rates
 from cccount_dist.counting.placing.recheck import false_splits
 from cccount_dist.counting.placing.state import State, Value, Wanted
 from cccount_dist.counting.population import Population
@@ -22,8 +22,6 @@ from cccount_dist.counting.result import CountResult
 from cccount_dist.counting.richness import richness
 from cccount_dist.sampling.types import Answer, Question
 from storage.errors import InputError
-
-LARGEST_PAGE = 24
 
 
 class PlacingSampler:
