@@ -2,7 +2,7 @@
 
 An item is compared with the items of its PROBES nearest lists only; each comparison is as exact as in the exact pass. Tasks
 take all items of some neighbouring lists at once, so that a list is one matrix product for everybody who looks at it, where
-a library that answers one query after another reads it again for each: 8 times the speed of faiss IVF at the same recall.
+a library that answers one query after another reads it again for each (measured in docs/neighbors.md).
 Time O(n √n d); memory O(T d) for a task of T items, and O(n k) once, to put the results in order.
 """
 
