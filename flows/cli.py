@@ -246,6 +246,38 @@ def count(
 
 
 @app.command()
+def cluster(
+    workspace: Workspace,
+    campaign: CampaignName = "cluster",
+    method: Annotated[
+        str | None, typer.Option(metavar="auto|evidence|hacc", help="How to group; auto needs no K.", show_default="auto")
+    ] = None,
+    clusters: Annotated[int | None, typer.Option(metavar="K", help="How many groups, if known.", show_default=False)] = None,
+    budget: Annotated[int, typer.Option(help="How many questions may be asked, in all. A larger one goes on.")] = 600,
+    oracle: Annotated[str, typer.Option(metavar="people|labels", help="Who answers: people, or the label column.")] = "people",
+    error_rate: Annotated[float, typer.Option(metavar="E", help="With --oracle labels: lie with this probability.")] = 0.0,
+    seed: Annotated[int | None, typer.Option(help="The same seed and answers give the same questions.", show_default="0")] = None,
+    json_: Json = False,
+) -> None:
+    """Give every item its group, from as few questions as possible; labels.parquet is the result.
+
+    Example: cccount cluster census --budget 600 --oracle labels
+    """
+    report = _run(
+        "cluster",
+        workspace=workspace,
+        campaign=campaign,
+        method=method,
+        clusters=clusters,
+        seed=seed,
+        budget=budget,
+        oracle=oracle,
+        error_rate=error_rate,
+    )
+    _show(report, json_, texts.grouped)
+
+
+@app.command()
 def advance(workspace: Workspace, campaign: CampaignName = "count", json_: Json = False) -> None:
     """Advance a campaign by one step: what a scheduled run does.
 
@@ -253,7 +285,7 @@ def advance(workspace: Workspace, campaign: CampaignName = "count", json_: Json 
 
     Example: cccount advance census --campaign count
     """
-    _show(_run("advance", workspace=workspace, campaign=campaign), json_, texts.counted)
+    _show(_run("advance", workspace=workspace, campaign=campaign), json_, texts.advanced)
 
 
 @app.command()

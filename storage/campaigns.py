@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -95,11 +96,17 @@ class CampaignFolder:
 
     def append_row(self, spec: TableSpec, row: Mapping[str, object]) -> None:
         """Add a row to a table of `results/`, unless its last row has the same number of answers and the same state."""
-        table = self.read_table(spec)
-        last = table.slice(max(0, table.num_rows - 1)).select(["answers", "state"]).to_pylist()
-        if last != [{"answers": row["answers"], "state": row["state"]}]:
+        last = self.last_row(spec)
+        if last is None or any(last[name] != row[name] for name in ("answers", "state")):
+            table = self.read_table(spec)
             stamped = {**row, "refreshed_at": datetime.now(UTC)}
             self.write_table(spec, pa.concat_tables([table, pa.Table.from_pylist([stamped], schema=table.schema)]))
+
+    def last_row(self, spec: TableSpec) -> dict[str, Any] | None:
+        """Return the newest row of a table of `results/`."""
+        table = self.read_table(spec)
+        rows: list[dict[str, Any]] = table.slice(max(0, table.num_rows - 1)).to_pylist()
+        return rows[0] if rows else None
 
     def write_result(self, name: str, data: bytes) -> str:
         """Replace a file of `results/` and return where it is."""

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from cccount_dist import Campaign, ClusterCounter, Response
 from flows.answers import export_answers, import_answers
-from flows.campaign import CountOptions, advance, count, status
+from flows.campaign import advance, status
+from flows.counting import CountOptions, count
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError, WorkspaceError
 from storage.workspace import Workspace
@@ -92,7 +93,11 @@ def test_when_every_pair_is_known_the_count_is_exact(workspace: Path, labels: ND
 
 def test_settings_are_frozen_and_other_ones_are_refused(workspace: Path) -> None:
     count(str(workspace), "c", labels_of({"budget": 20, "seed": 4}))
-    for options, word in (({"seed": 5}, "--seed 4"), ({"method": "nested-mc"}, "--method placing"), ({"level": 0.9}, "--level 0.95")):
+    for options, word in (
+        ({"seed": 5}, "--seed 4"),
+        ({"method": "inverse"}, "--method nis"),
+        ({"level": 0.9}, "--level 0.95"),
+    ):
         with pytest.raises(InputError, match=word):
             count(str(workspace), "c", labels_of({"budget": 30, **options}))
     assert count(str(workspace), "c", labels_of({"budget": 30}))["questions"] == 30

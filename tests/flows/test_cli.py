@@ -9,7 +9,7 @@ import pytest
 from tests.flows.conftest import cccount
 
 COMMANDS = [
-    ["init"], ["extend"], ["bursts"], ["embed"], ["neighbors"], ["count"], ["advance"], ["status"],
+    ["init"], ["extend"], ["bursts"], ["embed"], ["neighbors"], ["count"], ["cluster"], ["advance"], ["status"],
     ["answers", "export"], ["answers", "import"], ["report"], ["verify"], ["demo"], ["doctor"],
 ]  # fmt: skip
 
