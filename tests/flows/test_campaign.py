@@ -91,7 +91,13 @@ def test_when_every_pair_is_known_the_count_is_exact(workspace: Path, labels: ND
 
 def test_settings_are_frozen_and_other_ones_are_refused(workspace: Path) -> None:
     count(str(workspace), "c", labels_of({"budget": 20, "seed": 4}))
-    for options, word in (({"seed": 5}, "--seed 4"), ({"method": "nested-mc"}, "--method placing"), ({"level": 0.9}, "--level 0.95")):
+    others = (
+        ({"seed": 5}, "--seed 4"),
+        ({"method": "nis"}, "--method placing"),
+        ({"level": 0.9}, "--level 0.95"),
+        ({"grid": 9}, "--grid 1"),
+    )
+    for options, word in others:
         with pytest.raises(InputError, match=word):
             count(str(workspace), "c", labels_of({"budget": 30, **options}))
     assert count(str(workspace), "c", labels_of({"budget": 30}))["questions"] == 30

@@ -63,7 +63,7 @@ def test_a_killed_simulation_that_is_continued_with_other_answers_is_refused(wor
     folder = open_count(str(workspace), "c", simulated(300))
     with folder.lease() as lease:
         runner = CampaignRunner(folder, lease, load_inputs(folder.workspace))
-        runner.folder.log.append_answers = lambda *_, **__: 0  # type: ignore[method-assign, assignment]
+        runner.folder.log.append_answers = lambda *_, **__: 0  # type: ignore[method-assign]
         runner.step(batch=60)
     with pytest.raises(WorkspaceError, match="run it once with the --oracle"):
         count(str(workspace), "c", CountOptions(budget=300))
