@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr, pdtr
 from scipy.stats import gamma
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 Floats = NDArray[np.float64]
 
@@ -59,6 +60,11 @@ def size_table(items: int) -> SizeTable:
     return SizeTable(sizes, weights.reshape(-1, len(sizes)), (items / mean).ravel(), log_prior.ravel())
 
 
+@lru_cache(maxsize=1)
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
 @dataclass(frozen=True, slots=True)
 class Posterior:
     """A mixture of D + Poisson(mean) laws."""
@@ -99,8 +105,9 @@ def log_likelihood(table: SizeTable, counts: NDArray[np.int64], items: int) -> t
     chosen, size = values[:, None].astype(np.float64), table.sizes
     rest = np.maximum(size - chosen, 0.0)
     log_binomial = gammaln(size + 1) - gammaln(chosen + 1) - gammaln(rest + 1) + chosen * np.log(share) + rest * np.log1p(-share)
-    shown = table.weights @ np.exp(np.where(size >= chosen, log_binomial, -700.0)).T
-    unseen = table.weights @ np.exp(size * np.log1p(-share))
+    with _libraries().limit(limits=1, user_api="blas"):  # so small a product only waits for threads
+        shown = table.weights @ np.exp(np.where(size >= chosen, log_binomial, -700.0)).T
+        unseen = table.weights @ np.exp(size * np.log1p(-share))
     likelihood = len(counts) * np.log(table.clusters) - table.clusters * (1 - unseen) + np.log(shown + 1e-300) @ times
     return likelihood, table.clusters * unseen
 
