@@ -47,6 +47,10 @@ class Options(Protocol):
     def parameters(self) -> dict[str, Scalar]:
         """What the method is told beyond seed and level."""
 
+    @property
+    def without(self) -> dict[str, object]:
+        """What a campaign that was started without one of these parameters has instead."""
+
 
 def check_common(options: Options) -> None:
     """Raise `InputError` for values that no campaign can be run with."""
@@ -97,7 +101,8 @@ def _require_same(folder: CampaignFolder, kind: str, options: Options) -> None:
     settings = folder.settings()
     if settings.kind != kind:
         raise InputError(f"campaign {folder.name!r} is a {settings.kind} campaign: choose another --campaign name")
-    frozen: dict[str, object] = {"method": settings.method, "seed": settings.seed, "level": settings.level, **settings.parameters}
+    frozen: dict[str, object] = {"method": settings.method, "seed": settings.seed, "level": settings.level}
+    frozen |= options.without | settings.parameters
     wanted: dict[str, object] = {name: getattr(options, name, None) for name in frozen}
     wanted["method"] = None if options.method in (None, "auto") else options.resolved_method
     for name, given in wanted.items():

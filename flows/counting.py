@@ -52,6 +52,10 @@ class CountOptions:
     def resolved_method(self) -> str:
         return resolve_method(self.method or "auto")
 
+    @property
+    def without(self) -> dict[str, object]:
+        return {"grid": 1, "wrong_answers": "none"}
+
     def goal(self) -> Goal:
         return Goal(self.budget, self.oracle, self.error_rate, self.target_width, self.pair_seconds, self.page_seconds)
 

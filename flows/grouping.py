@@ -38,6 +38,10 @@ class ClusterOptions:
     def resolved_method(self) -> str:
         return resolve_method(self.method or "auto")
 
+    @property
+    def without(self) -> dict[str, object]:
+        return {"clusters": None}
+
     def goal(self) -> Goal:
         return Goal(self.budget, self.oracle, self.error_rate)
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +38,13 @@ class CountResult:
     def relative_width(self) -> float:
         """The interval's width in parts of the estimate; infinite as long as there is no estimate."""
         return (self.high - self.low) / self.estimate if self.estimate else math.inf
+
+    def at_stop(self) -> "CountResult":
+        """The result for a campaign that stops because its interval is narrow enough: an interval that pays for the looks.
+
+        Whoever looks again and again stops at a moment when the interval is narrow by chance. The wider interval keeps its level
+        also then.
+        """
+        if "stop_low" not in self.details:
+            return self
+        return replace(self, low=self.details["stop_low"], high=self.details["stop_high"])

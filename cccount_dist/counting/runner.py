@@ -25,10 +25,13 @@ class CountRunner(CampaignRunner[CountResult]):
         )
 
     def result(self) -> CountResult:
-        """The sampler's estimate, or the exact number once the answers settle every pair."""
+        """The sampler's estimate, or the exact number once the answers settle every pair.
+
+        A campaign that stops at a width has the interval that pays for looking at it after every step.
+        """
         result = self.sampler.result()
         if not self.complete:
-            return result
+            return result if self.folder.goal().target_width is None else result.at_stop()
         exact = float(self.ledger.constraints.clusters(self.countable))
         return replace(result, estimate=exact, low=exact, high=exact, certain_low=exact)
 

@@ -1,4 +1,4 @@
-"""Placing when answers may be wrong: votes, odds, rates, re-checks, pages; and that intervals cover on collections of every shape."""
+"""Placing when answers may be wrong: votes, odds, rates, re-checks, pages; and intervals that cover, whatever the sizes."""
 
 import numpy as np
 import pytest

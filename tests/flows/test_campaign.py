@@ -97,6 +97,7 @@ def test_settings_are_frozen_and_other_ones_are_refused(workspace: Path) -> None
         ({"seed": 5}, "--seed 4"),
         ({"method": "inverse"}, "--method nis"),
         ({"level": 0.9}, "--level 0.95"),
+        ({"grid": 9}, "--grid 1"),
     ):
         with pytest.raises(InputError, match=word):
             count(str(workspace), "c", labels_of({"budget": 30, **options}))

@@ -145,6 +145,8 @@ class PlacingSampler:
         details = {
             "items_placed": float(state.placed),
             "items_set_aside": float(len(state.doubtful)),
+            "stop_low": found.stop[0],
+            "stop_high": found.stop[1],
             "false_splits": splits,
             "miss_rate": state.rates.miss,
             "false_same_rate": state.rates.false_same,
