@@ -10,14 +10,12 @@ step finds rounds that rest on answers which are not there, and has the simulate
 """
 
 import math
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Literal
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
 
 import pyarrow as pa
 
-from cccount_dist.counting.methods import make_counter
-from cccount_dist.counting.result import CountResult
 from cccount_dist.inputs import Inputs
 from cccount_dist.sampling.drive import answer_batch, most_answers
 from cccount_dist.sampling.ledger import INFERRED, OUTSIDE, Ledger, LoggedAnswer
@@ -30,6 +28,8 @@ from storage.errors import InputError, WorkspaceError
 from storage.lease import Lease
 from storage.settings import Goal, Settings
 
+ResultT = TypeVar("ResultT")
+
 BATCH = 256  # questions of one step: large enough that parts stay few, small enough that little is open at a kill
 AHEAD = 256  # questions that lie ready for people, so that nobody waits for a step
 
@@ -38,11 +38,11 @@ PEOPLE_SOURCES = ("people", "file")  # answers of these sources are shared betwe
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Generic[ResultT]):
     """Where a campaign stands after a step."""
 
     state: State
-    result: CountResult
+    result: ResultT
     questions: int
     glances: int
     inferred: int
@@ -50,8 +50,11 @@ class Progress:
     pending: int
 
 
-class CampaignRunner:
-    """Holds the replayed sampler between steps. Use it inside its lease."""
+class CampaignRunner(ABC, Generic[ResultT]):
+    """Holds the replayed sampler between steps. Use it inside its lease.
+
+    What a campaign is about, a count or a grouping, is in the subclasses (`counting/runner.py`, `clustering/runner.py`).
+    """
 
     def __init__(self, folder: CampaignFolder, lease: Lease, inputs: Inputs) -> None:
         self.folder = folder
@@ -59,8 +62,8 @@ class CampaignRunner:
         self.settings = folder.settings()
         self.inputs = inputs
         _check_fingerprints(self.settings, self.inputs, folder)
-        self._countable = self.inputs.countable
-        self.sampler: Sampler[CountResult] = make_sampler(self.settings, self.inputs)
+        self.countable = self.inputs.countable
+        self.sampler: Sampler[ResultT] = self.make_sampler()
         self.ledger = Ledger()
         self.questions: list[Question] = []
         self._rounds = 0
@@ -69,7 +72,23 @@ class CampaignRunner:
         self._adopted: dict[str, int] = {}  # rows of other campaigns' answer logs that were looked at
         self._replay()
 
-    def step(self, *, batch: int = BATCH) -> Progress:
+    @abstractmethod
+    def make_sampler(self) -> Sampler[ResultT]:
+        """Return the sampler that the campaign was started with."""
+
+    @abstractmethod
+    def result(self) -> ResultT:
+        """Return the best result that the answers give."""
+
+    @abstractmethod
+    def reached_target(self, goal: Goal) -> bool | None:
+        """Whether the result is as good as the goal wants; None if the goal wants nothing but the budget to be used."""
+
+    @abstractmethod
+    def write_results(self, state: State, result: ResultT) -> None:
+        """Refresh what lies in the campaign's `results/`."""
+
+    def step(self, *, batch: int = BATCH) -> Progress[ResultT]:
         """Advance by at most `batch` questions."""
         goal = self.folder.goal()
         self._recover(goal)
@@ -238,51 +257,26 @@ class CampaignRunner:
 
     def _finished_by_itself(self, goal: Goal) -> bool:
         looping = self.ledger.inferred + self.ledger.questions + self.ledger.glances >= most_answers(goal.budget)
-        return self.sampler.done or looping or self._complete
+        return self.sampler.done or looping or self.complete
 
     @property
-    def _complete(self) -> bool:
-        return self.ledger.constraints.complete(self._countable)
-
-    def result(self) -> CountResult:
-        """The sampler's estimate, or the exact number once the answers settle every pair.
-
-        A campaign that stops at a width has the interval that pays for looking at it after every step.
-        """
-        result = self.sampler.result()
-        if not self._complete:
-            return result if self.folder.goal().target_width is None else result.at_stop()
-        exact = float(self.ledger.constraints.clusters(self._countable))
-        return replace(result, estimate=exact, low=exact, high=exact, certain_low=exact)
+    def complete(self) -> bool:
+        """Whether the answers settle every pair of items."""
+        return self.ledger.constraints.complete(self.countable)
 
     def _state(self, goal: Goal) -> State:
-        if goal.target_width is not None and self.result().relative_width <= goal.target_width:
-            return "done"
-        if self._finished_by_itself(goal):
+        target = self.reached_target(goal)
+        if target or self._finished_by_itself(goal):
             return "done"
         if self._left(goal) <= 0:
-            return "done" if goal.target_width is None else "stopped"
+            return "done" if target is None else "stopped"
         waits = goal.oracle == "people" and asked_at_once(self.pending()) >= min(AHEAD, self._left(goal))
         return "waiting" if waits else "running"
 
-    def _refresh(self, state: State) -> Progress:
+    def _refresh(self, state: State) -> Progress[ResultT]:
         result = self.result()
-        table = self.folder.estimates()
-        last = table.slice(max(0, table.num_rows - 1)).select(["answers", "state"]).to_pylist()
-        if last != [{"answers": self.ledger.position, "state": state}]:
-            row = {
-                "answers": [self.ledger.position],
-                "questions": [self.ledger.questions],
-                "inferred": [self.ledger.inferred],
-                "estimate": [result.estimate],
-                "low": [result.low],
-                "high": [result.high],
-                "level": [result.level],
-                "state": [state],
-                "refreshed_at": [datetime.now(UTC)],
-            }
-            self.lease.check()
-            self.folder.write_estimates(pa.concat_tables([table, pa.table(row, schema=table.schema)]))
+        self.lease.check()
+        self.write_results(state, result)
         return Progress(
             state=state,
             result=result,
@@ -299,18 +293,6 @@ class CampaignRunner:
     def _answer_id(self, question: Question, source: str) -> str:
         # The position makes the id unique even where an inferred answer was withdrawn and comes again.
         return f"{source}-{question.id}-{self.ledger.position}"
-
-
-def make_sampler(settings: Settings, inputs: Inputs) -> Sampler[CountResult]:
-    """The sampler that a campaign was started with."""
-    return make_counter(
-        settings.method,
-        vectors=inputs.vectors,
-        degree=inputs.degree,
-        seed=settings.seed,
-        level=settings.level,
-        parameters=settings.parameters,
-    )
 
 
 def _check_fingerprints(settings: Settings, inputs: Inputs, folder: CampaignFolder) -> None:

@@ -24,6 +24,7 @@ from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer
 from flows.progress import progress
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
+from storage.errors import InputError
 from storage.schema import EMBEDDINGS
 from storage.version import __version__
 from storage.workspace import Workspace
@@ -35,8 +36,11 @@ def write_reports(workspace: str, campaign: str | None) -> dict[str, Any]:
     """Write the report of one campaign, or of all, and return where they are."""
     opened = Workspace.open(workspace)
     collection = opened.collection()
-    names = opened.campaigns() if campaign is None else [campaign]
-    return {"files": [_write(CampaignFolder(opened, name), collection) for name in names]}
+    folders = [CampaignFolder(opened, name) for name in (opened.campaigns() if campaign is None else [campaign])]
+    counts = [folder for folder in folders if folder.settings().kind == "count"]
+    if campaign is not None and not counts:
+        raise InputError(f"campaign {campaign!r} groups items: its result is results/labels.parquet, reports are about counts")
+    return {"files": [_write(folder, collection) for folder in counts]}
 
 
 def _write(folder: CampaignFolder, collection: Collection) -> str:

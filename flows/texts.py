@@ -12,6 +12,14 @@ def initialised(r: Report) -> str:
     return f"{r['workspace']}: {r['items']:,} items{vectors}{labels}.\nNext: cccount {following} {r['workspace']}"
 
 
+def extended(r: Report) -> str:
+    return f"{r['added']:,} items added, {r['items']:,} in all.\nNext: cccount embed {r['workspace']}"
+
+
+def first_frames(r: Report) -> str:
+    return f"{r['workspace']}: {r['items']:,} first frames of {r['frames']:,} items.\nNext: cccount neighbors {r['workspace']}"
+
+
 def embedded(r: Report) -> str:
     failed = r["failed"]
     text = f"{r['items']:,} items embedded with {r['encoder']} ({r['dimensions']} dimensions) in {r['seconds']:.1f} s."
@@ -48,6 +56,19 @@ def counted(r: Report) -> str:
     return "\n".join([text, *r["warnings"]])
 
 
+def grouped(r: Report) -> str:
+    text = f"{r['clusters']:,} groups, from {r['questions']:,} answers and {r['inferred']:,} free ones ({r['method']})."
+    if "nmi" in r:
+        text += f" Agreement with the labels: NMI {r['nmi']:.3f}, ARI {r['ari']:.3f}."
+    if r["state"] == "waiting":
+        text += f"\n{r['pending']:,} questions wait for people: see `cccount answers export --help`."
+    return f"{text}\n{r['labels']}"
+
+
+def advanced(r: Report) -> str:
+    return grouped(r) if "clusters" in r else counted(r)
+
+
 def standing(r: Report) -> str:
     if not r["campaigns"]:
         return "No campaign yet. Start one with: cccount count WORKSPACE"
@@ -61,6 +82,8 @@ def standing(r: Report) -> str:
 def _interval(result: Report | None) -> str:
     if result is None:
         return ""
+    if "clusters" in result:
+        return f"{result['clusters']:,} groups"
     ends = f"[{result['low']:,.1f}, {result['high']:,.1f}]"
     return ends if result["estimate"] is None else f"{result['estimate']:,.1f} {ends}"
 

@@ -60,6 +60,18 @@ def _placing(inputs: CountingInputs) -> Sampler[CountResult]:
     return build_placing(inputs)
 
 
+def _pckmeans_random(inputs: CountingInputs) -> Sampler[CountResult]:
+    from cccount_dist.counting.paper import build_pckmeans_random
+
+    return build_pckmeans_random(inputs)
+
+
+def _pckmeans_explore(inputs: CountingInputs) -> Sampler[CountResult]:
+    from cccount_dist.counting.paper import build_pckmeans_explore
+
+    return build_pckmeans_explore(inputs)
+
+
 _BUILDERS: dict[str, Callable[[CountingInputs], Sampler[CountResult]]] = {
     "placing": _placing,
     "nis": _nis,
@@ -67,6 +79,8 @@ _BUILDERS: dict[str, Callable[[CountingInputs], Sampler[CountResult]]] = {
     "nis-released": _nis_released,
     "nested-mc-released": _nested_mc_released,
     "inverse": _inverse,
+    "pckmeans-random": _pckmeans_random,
+    "pckmeans-explore": _pckmeans_explore,
 }
 METHODS = tuple(_BUILDERS)
 AUTO = "placing"

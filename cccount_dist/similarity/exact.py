@@ -19,7 +19,7 @@ from cccount_dist.similarity.finish import finish
 from cccount_dist.similarity.grid import Grid, Tile
 from cccount_dist.similarity.kernel import Keep, scan_diagonal, scan_tile
 from cccount_dist.similarity.lists import CLOSED, Lists, absorb, cut_all, new_lists
-from cccount_dist.similarity.memory import forget_pages, peak_bytes
+from cccount_dist.similarity.memory import forget_pages, peak_bytes, projected_bytes
 from cccount_dist.similarity.metrics import EuclideanScale, Metric, euclidean_scale, prepare, usable
 from cccount_dist.similarity.partial import found_in, read_found, write_found
 from cccount_dist.similarity.store import write_tile
@@ -51,6 +51,10 @@ class ExactPass:
     @property
     def meaning(self) -> Scores:
         return scores_of(self.metric, self.dimensions, self.scale)
+
+    def task_bytes(self, *, store: bool) -> int:
+        """Return an upper limit of the memory of a task."""
+        return projected_bytes(self.grid, self.dimensions, self.k, store=store)
 
     def part(self, tile: Tile, block: int) -> Path:
         """Where the tile leaves what it found for one of its blocks."""

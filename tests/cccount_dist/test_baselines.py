@@ -117,7 +117,7 @@ def test_components_and_their_curve_are_those_of_the_whole_similarity_graph() ->
     similarity = np.maximum(similarity, similarity.T)
     for threshold, objective in zip(found.thresholds, found.objective, strict=True):
         _, labels = connected_components(similarity >= threshold, directed=False)
-        assert objective == pytest.approx(dense_squares(VECTORS, labels), abs=1e-6)
+        assert objective == pytest.approx(dense_squares(VECTORS, labels.astype(np.int64)), abs=1e-6)
     count, labels = connected_components(similarity >= found.threshold, directed=False)
     assert found.clusters == count
     assert accuracy(labels, found.labels) == 1.0

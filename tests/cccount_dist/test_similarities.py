@@ -52,6 +52,7 @@ def test_items_far_from_every_centre_keep_finite_rows() -> None:
 
 def test_degrees_of_large_collections_are_estimated_from_some_of_the_items(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = soft_similarity(VECTORS, clusters=4).degree
+    monkeypatch.setattr(similarities, "_EXACT", 10)
     monkeypatch.setattr(similarities, "_COLUMNS", 40)
     runs = np.stack([similarities._degree(similarities.soft_assignments(VECTORS, kmeans(VECTORS, 4)), s) for s in range(200)])
     error = runs.std(axis=0) / np.sqrt(len(runs))

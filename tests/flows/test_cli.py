@@ -9,8 +9,8 @@ import pytest
 from tests.flows.conftest import cccount
 
 COMMANDS = [
-    ["init"], ["embed"], ["neighbors"], ["count"], ["advance"], ["status"], ["answers", "export"], ["answers", "import"],
-    ["report"], ["verify"], ["demo"], ["doctor"],
+    ["init"], ["extend"], ["bursts"], ["embed"], ["neighbors"], ["count"], ["cluster"], ["advance"], ["status"],
+    ["answers", "export"], ["answers", "import"], ["report"], ["verify"], ["demo"], ["doctor"],
 ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """`neighbors` on a real Dask cluster: the same bytes on any number of workers, through kills, damage and reruns."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -138,34 +139,31 @@ def when(condition: Callable[[], bool], seconds: float = 60.0) -> None:
         time.sleep(0.002)
 
 
-def killed_pass(folder: Path, files: int) -> list[Path]:
-    """Run the stage in processes of their own, kill all of them when so many partial results are there, return these."""
+def started_pass(folder: Path, engine: str = "exact") -> subprocess.Popen[bytes]:
+    """Run the stage in processes of their own."""
     script = (
         "import sys\nfrom flows.compute import open_client\nfrom flows.neighbors import neighbors\n"
-        "if __name__ == '__main__':\n"
-        f"    with open_client(workers=1) as client:\n        neighbors(sys.argv[1], k={K}, client=client)\n"
+        "if __name__ == '__main__':\n    with open_client(workers=1) as client:\n"
+        f"        neighbors(sys.argv[1], k={K}, engine={engine!r}, client=client)\n"
     )
     path = folder.parent / "run.py"
     path.write_text(script)
-    process = subprocess.Popen([sys.executable, path, folder], cwd=ROOT, env=environment(), start_new_session=True)
+    return subprocess.Popen([sys.executable, path, folder], cwd=ROOT, env=environment(), start_new_session=True)
+
+
+def kill_all(process: subprocess.Popen[bytes]) -> None:
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def killed_pass(folder: Path, files: int) -> list[Path]:
+    """Kill a pass and its workers when so many partial results are there, and return these."""
+    process = started_pass(folder)
     try:
         when(lambda: len(partial_results(folder)) >= files or process.poll() is not None)
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    when(lambda: not any(str(folder) in line for line in _commands()))
+        kill_all(process)
     return partial_results(folder)
-
-
-def _commands() -> list[str]:
-    """Command lines of living processes: Dask's workers are in sessions of their own, and die a moment after their nanny."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            found.append(path.read_text())
-        except OSError:
-            continue
-    return found
 
 
 def test_after_a_kill_only_missing_tiles_are_computed(
@@ -327,3 +325,54 @@ def test_a_similarity_store_that_does_not_fit_is_refused_and_a_full_disk_is_expl
         assert neighbors(str(folder), k=K, client=client)["tiles"] == 36
         expected = neighbors_in_memory(x, K)
         assert np.array_equal(Workspace.open(folder).array(NEIGHBOR_INDEX).read(), expected.index)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_approximate_engine_finds_nearly_all_and_says_how_many(
+    metric: Metric, collection: Path, client: distributed.Client
+) -> None:
+    x = Workspace.open(collection).array(EMBEDDINGS).read()
+    report = neighbors(str(collection), k=K, metric=metric, engine="approximate", client=client)
+    workspace = Workspace.open(collection)
+    exact = neighbors_in_memory(x, K, metric)
+    index, similarity, degree = (workspace.array(spec).read() for spec in OUTPUTS)
+    good = np.isfinite(exact.degree)
+    assert (index[~good] == -1).all()
+    assert np.array_equal(np.isnan(degree), ~good)
+    assert (index[good] != np.flatnonzero(good)[:, None]).all()
+    recall = np.mean([len(np.intersect1d(a, b)) / K for a, b in zip(index[good], exact.index[good], strict=True)])
+    assert recall > 0.97
+    error = np.sqrt(recall * (1 - recall) / 1024)  # of the sample, if neighbours were missed independently
+    assert abs(report["recall"] - recall) < 6 * error
+    assert workspace.array(DEGREE).attributes["recall"] == report["recall"]
+    assert np.sqrt(np.mean((degree[good] / exact.degree[good] - 1) ** 2)) < 0.02
+    first = similarity[good, 0] == exact.similarity[good, 0]
+    assert first.mean() > 0.97
+    again = neighbors(str(collection), k=K, metric=metric, engine="approximate", client=client)
+    assert (again["recall"], again["tiles_resumed"]) == (report["recall"], again["tiles"])
+
+
+def test_the_approximate_engine_writes_the_same_bytes_on_one_worker_and_when_it_resumes(
+    collection: Path, client: distributed.Client, tmp_path: Path
+) -> None:
+    shutil.copytree(collection, tmp_path / "copy")
+    neighbors(str(collection), k=K, engine="approximate", client=client)
+    process = started_pass(tmp_path / "copy", "approximate")
+    when(lambda: len(list((tmp_path / "copy/.scratch").rglob("found-*"))) >= 2 or process.poll() is not None)
+    kill_all(process)
+    report = neighbors(str(tmp_path / "copy"), k=K, engine="approximate", client=client)
+    assert 0 < report["tiles_resumed"] < report["tiles"]
+    assert written(tmp_path / "copy") == written(collection)
+
+
+def test_a_poor_recall_is_warned_of(tmp_path: Path, client: distributed.Client, capsys: pytest.CaptureFixture[str]) -> None:
+    x = np.random.default_rng(8).standard_normal((3000, 64)).astype(np.float32)  # no clusters at all: the worst case
+    folder = make_workspace(tmp_path / "ws", x)
+    report = neighbors(str(folder), k=K, engine="approximate", client=client)
+    assert report["recall"] < 0.95
+    assert f"recall on a sample is only {report['recall']:.3f}" in capsys.readouterr().err
+
+
+def test_the_approximate_engine_has_no_similarity_store(collection: Path, client: distributed.Client) -> None:
+    with pytest.raises(InputError, match="use --engine exact"):
+        neighbors(str(collection), engine="approximate", store_similarity=True, client=client)

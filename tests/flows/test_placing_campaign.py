@@ -7,9 +7,10 @@ import pytest
 from numpy.typing import NDArray
 
 from cccount_dist import Campaign, Response
+from cccount_dist.counting.runner import CountRunner
 from cccount_dist.inputs import load_inputs
-from cccount_dist.runner import CampaignRunner
-from flows.campaign import CountOptions, advance, count, open_count
+from flows.campaign import advance, open_campaign
+from flows.counting import CountOptions, count
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError, WorkspaceError
 from storage.workspace import Workspace
@@ -38,7 +39,7 @@ def test_a_step_of_many_rounds_writes_two_parts(workspace: Path) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"error_rate": 0.1, "grid": 6}])
 def test_killed_between_questions_and_answers_a_step_is_finished_as_it_was(workspace: Path, options: dict[str, object]) -> None:
-    folder = open_count(str(workspace), "killed", simulated(300, **options))
+    folder = open_campaign(str(workspace), "killed", "count", simulated(300, **options))
 
     class KilledError(Exception):
         pass
@@ -47,7 +48,7 @@ def test_killed_between_questions_and_answers_a_step_is_finished_as_it_was(works
         raise KilledError
 
     with folder.lease() as lease:
-        runner = CampaignRunner(folder, lease, load_inputs(folder.workspace))
+        runner = CountRunner(folder, lease, load_inputs(folder.workspace))
         runner.step(batch=60)
         runner.folder.log.append_answers = refuse  # type: ignore[method-assign, assignment]
         with pytest.raises(KilledError):
@@ -60,9 +61,9 @@ def test_killed_between_questions_and_answers_a_step_is_finished_as_it_was(works
 
 
 def test_a_killed_simulation_that_is_continued_with_other_answers_is_refused(workspace: Path) -> None:
-    folder = open_count(str(workspace), "c", simulated(300))
+    folder = open_campaign(str(workspace), "c", "count", simulated(300))
     with folder.lease() as lease:
-        runner = CampaignRunner(folder, lease, load_inputs(folder.workspace))
+        runner = CountRunner(folder, lease, load_inputs(folder.workspace))
         runner.folder.log.append_answers = lambda *_, **__: 0  # type: ignore[method-assign]
         runner.step(batch=60)
     with pytest.raises(WorkspaceError, match="run it once with the --oracle"):

@@ -13,7 +13,8 @@ from cccount_dist.embedding.shard import embed_shard, failures
 from cccount_dist.report.pairs import MOST_PAIRS
 from cccount_dist.similarity.metrics import prepare
 from cccount_dist.similarity.rows import degree
-from flows.campaign import CountOptions, advance, count
+from flows.campaign import advance
+from flows.counting import CountOptions, count
 from flows.initialise import initialise
 from flows.report import write_reports
 from storage.campaigns import CampaignFolder
