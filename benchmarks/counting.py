@@ -10,12 +10,13 @@ Efforts are in parts of n pair answers; a page counts as `--page-cost` of them. 
 import argparse
 import os
 import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.countingsets import SETS, LabelledSet, load
 from cccount_dist.counting.methods import make_counter, needs_degree
@@ -56,6 +57,10 @@ def _open(name: str, folder: Path, method: str) -> None:
 
 def _run(plan: Plan, number: int) -> list[tuple[CountResult, float]]:
     """One run: the results at each effort, and the effort that was spent."""
+    return list(_steps(plan, number))
+
+
+def _steps(plan: Plan, number: int) -> Iterator[tuple[CountResult, float]]:
     items, seed = len(_set.labels), FIRST_SEED + number
     given: dict[str, int | str] = {"grid": plan.grid, "wrong_answers": plan.wrong_answers}
     parameters = given if plan.method == "placing" else {}
@@ -63,14 +68,36 @@ def _run(plan: Plan, number: int) -> list[tuple[CountResult, float]]:
     miss, false_same = plan.noise
     oracle = LabelOracle(_set.labels, error_rate=miss, false_same=false_same, seed=seed)
     constraints, spent = Constraints(), 0.0
-    results = []
     for effort in plan.efforts:
         budget = int(effort * items - spent)
         if budget > 0:
             tally = drive(sampler, oracle, budget=budget, constraints=constraints, page_cost=plan.page_cost)
             spent += tally.questions + plan.page_cost * tally.glances
-        results.append((sampler.result(), spent))
-    return results
+        yield sampler.result(), spent
+
+
+def _run_until(plan: Plan, number: int, width: float) -> tuple[CountResult, float]:
+    """One run that stops when the interval is narrow enough, looked at every 2 % of n; at 3 n at the latest."""
+    results, step = [], 0.02
+    many = replace(plan, efforts=tuple(step * (look + 1) for look in range(int(3 / step))))
+    for result, spent in _steps(many, number):
+        results.append((result.at_stop(), spent))
+        if results[-1][0].relative_width <= width:
+            break
+    return results[-1]
+
+
+def measure_stop(name: str, folder: Path, plan: Plan, runs: int, processes: int, width: float) -> str:
+    """Return a line that says how often the interval at the stop held the truth."""
+    with ProcessPoolExecutor(processes, initializer=_open, initargs=(name, folder, plan.method)) as pool:
+        table = list(pool.map(_run_until, [plan] * runs, range(runs), [width] * runs))
+    found = load(name, folder)
+    assert found is not None
+    truth, items = found.clusters, len(found.labels)
+    covered = np.mean([result.low <= truth <= result.high for result, _ in table])
+    error = np.mean([abs((result.estimate or items) / truth - 1) for result, _ in table])
+    effort = np.array([spent for _, spent in table]) / items
+    return f"| {name} | {width:g} | {covered:.2f} | {error:.3f} | {effort.mean():.2f} | {np.quantile(effort, 0.9):.2f} |"
 
 
 def measure(name: str, folder: Path, plan: Plan, runs: int, processes: int) -> list[str]:
@@ -116,13 +143,17 @@ def main() -> None:
     )
     parser.add_argument("--grid", type=int, default=1)
     parser.add_argument("--page-cost", type=float, default=3.0)
+    parser.add_argument("--stop", type=float, help="stop each run when the interval is this wide, in parts of the estimate")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
     rates = [float(part) for part in given.noise.split(",")]
     told = given.wrong_answers or ("estimate" if any(rates) else "none")
     print(f"{given.runs} runs, noise {given.noise}, told {told}, grid {given.grid}, a page costs {given.page_cost:g}\n")
-    print("| set | method | effort / n | error | bias | coverage | width | items | spent / n | s / run | |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    if given.stop is not None:
+        print("| set | width | coverage at the stop | error | effort / n | 90 % |\n|---|---|---|---|---|---|")
+    else:
+        print("| set | method | effort / n | error | bias | coverage | width | items | spent / n | s / run | |")
+        print("|---|---|---|---|---|---|---|---|---|---|---|")
     for name in given.sets.split(","):
         if load(name, given.data) is None:
             print(f"| {name} | not in {given.data} |")
@@ -136,6 +167,9 @@ def main() -> None:
                 given.grid,
                 given.page_cost,
             )
+            if given.stop is not None:
+                print(measure_stop(name, given.data, plan, given.runs, given.processes, given.stop), flush=True)
+                continue
             print("\n".join(measure(name, given.data, plan, given.runs, given.processes)), flush=True)
 
 

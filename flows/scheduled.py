@@ -12,7 +12,7 @@ from prefect.client.schemas.objects import State, TaskRun
 from prefect.states import Completed
 
 from flows import stages
-from flows.campaign import CountOptions
+from flows.counting import CountOptions
 from storage.errors import ComputeError, LeaseError
 
 Report = dict[str, Any]
@@ -29,6 +29,7 @@ retried = task(retries=2, retry_delay_seconds=10, retry_condition_fn=_worth_retr
 embed_stage = retried(stages.embed)
 neighbors_stage = retried(stages.neighbors)
 count_stage = retried(stages.count)
+cluster_stage = retried(stages.cluster)
 advance_stage = retried(stages.advance)
 verify_stage = task(stages.verify)
 
@@ -46,6 +47,7 @@ def _flow_of(stage: Task[P, Report]) -> Flow[P, Report]:
 embed = _flow_of(embed_stage)
 neighbors = _flow_of(neighbors_stage)
 count = _flow_of(count_stage)
+cluster = _flow_of(cluster_stage)
 verify = _flow_of(verify_stage)
 
 

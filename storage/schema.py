@@ -144,6 +144,23 @@ ANSWERS = TableSpec("answers", (
     Column("undoes", pa.string(), "answer_id that this row takes back", required=False),
 ))  # fmt: skip
 
+LABELS = TableSpec("labels", (
+    Column("item", pa.int64(), "row number in the collection"),
+    Column("id", pa.string(), "the user's name for the item"),
+    Column("cluster", pa.int64(), "from 0; -1 for an item without a vector"),
+))  # fmt: skip
+
+GROUPINGS = TableSpec("groupings", (
+    Column("answers", pa.int64(), "rows of the answer log that this grouping rests on"),
+    Column("questions", pa.int64(), "asked of the oracle"),
+    Column("inferred", pa.int64(), "answered for free by the constraint closure"),
+    Column("clusters", pa.int64(), "how many there are"),
+    Column("nmi", pa.float64(), "normalised mutual information with the labels, where there are any", required=False),
+    Column("ari", pa.float64(), "adjusted Rand index with the labels, where there are any", required=False),
+    Column("state", pa.string(), "running, waiting, done or stopped"),
+    Column("refreshed_at", _TIME, "when"),
+))  # fmt: skip
+
 ESTIMATES = TableSpec("estimates", (
     Column("answers", pa.int64(), "rows of the answer log that this estimate rests on"),
     Column("questions", pa.int64(), "asked of the oracle"),

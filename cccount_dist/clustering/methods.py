@@ -24,7 +24,16 @@ class GroupingInputs:
 
 
 Builder = Callable[[GroupingInputs], Sampler[Grouping]]
-_BUILDERS: dict[str, Builder] = {}
+
+
+# Each builder imports its method when it is wanted: the command line lists the names without loading numba.
+def _hacc(inputs: GroupingInputs) -> Sampler[Grouping]:
+    from cccount_dist.clustering.hacc.build import hacc
+
+    return hacc(inputs)
+
+
+_BUILDERS: dict[str, Builder] = {"hacc": _hacc}
 METHODS = tuple(_BUILDERS)
 
 

@@ -16,13 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr, pdtr
 from scipy.stats import gamma
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 Floats = NDArray[np.float64]
 
 SPREADS = np.array([0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95, 1.05, 1.15, 1.3, 1.5, 1.75, 2.0])
 MEANS = 200  # mean sizes on the grid, even in their logarithm
 SIZES = 160  # sizes on the grid: every whole number while they are small, then even in their logarithm
-PRIOR_SPREAD = 0.8  # scale of the half-normal prior of the spread
+PRIOR_SPREAD = 0.8  # scale of the half-normal prior of the spread …
+EQUAL, EQUAL_SHARE = 0.3, 0.3  # … to which this share is added below this spread: many collections have about equal sizes
 _NEGLIGIBLE = 1e-7  # posterior weight of a grid point that is left out
 
 
@@ -49,12 +51,18 @@ def size_table(items: int) -> SizeTable:
     weights = np.diff(cumulative, axis=-1, prepend=0.0) + 1e-14
     weights /= weights.sum(axis=-1, keepdims=True)
     mean = weights @ sizes
-    spread = np.exp(-0.5 * (SPREADS / PRIOR_SPREAD) ** 2) * np.gradient(SPREADS)
-    spread /= 2 * spread.sum()
+    half_normal = np.exp(-0.5 * (SPREADS / PRIOR_SPREAD) ** 2) * np.gradient(SPREADS)
+    equal = (SPREADS < EQUAL).astype(np.float64)
+    spread = 0.5 * ((1 - EQUAL_SHARE) * half_normal / half_normal.sum() + EQUAL_SHARE * equal / equal.sum())
     # Flat in log K = log n - log E[S], whatever the steps of the grid are.
     flat = np.maximum(np.gradient(np.log(mean), axis=1), 1e-12)
     log_prior = np.log(np.concatenate([spread, spread]))[:, None] + np.log(flat)
     return SizeTable(sizes, weights.reshape(-1, len(sizes)), (items / mean).ravel(), log_prior.ravel())
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +105,9 @@ def log_likelihood(table: SizeTable, counts: NDArray[np.int64], items: int) -> t
     chosen, size = values[:, None].astype(np.float64), table.sizes
     rest = np.maximum(size - chosen, 0.0)
     log_binomial = gammaln(size + 1) - gammaln(chosen + 1) - gammaln(rest + 1) + chosen * np.log(share) + rest * np.log1p(-share)
-    shown = table.weights @ np.exp(np.where(size >= chosen, log_binomial, -700.0)).T
-    unseen = table.weights @ np.exp(size * np.log1p(-share))
+    with _libraries().limit(limits=1, user_api="blas"):  # so small a product only waits for threads
+        shown = table.weights @ np.exp(np.where(size >= chosen, log_binomial, -700.0)).T
+        unseen = table.weights @ np.exp(size * np.log1p(-share))
     likelihood = len(counts) * np.log(table.clusters) - table.clusters * (1 - unseen) + np.log(shown + 1e-300) @ times
     return likelihood, table.clusters * unseen
 

@@ -20,7 +20,7 @@ from storage.errors import InputError
 
 _OPEN, _UNSURE, _ANSWERED = 0, 1, 2
 _FIRST_DRAWS = 256
-_FEWEST = 4096  # draws that may pass before the first question, and
+_FEWEST = 65_536  # draws that may pass before the first question, and
 _MOST = 64  # draws for each further one: beyond that nearly all draws are of the anchor itself
 
 

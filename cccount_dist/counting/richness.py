@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from scipy.stats import nbinom
 
 from cccount_dist.counting.chao import Interval, chao_without_replacement
-from cccount_dist.counting.mixture import mixture_posterior
+from cccount_dist.counting.mixture import Posterior, mixture_posterior
 
 Counts = NDArray[np.int64]
 _SHAPE = 4.0  # the number of false splits is known up to a factor: gamma with coefficient of variation 1/2
 _CASES = 8  # equally likely numbers of false splits that are followed
+LOOKS = 3  # what looking again and again until the interval is narrow costs: as much as so many independent looks
 _NONE = 0.02  # fewer expected false splits than this are none
 
 
@@ -28,6 +29,7 @@ class Richness:
     high: float
     chao: Interval
     mixture: Interval
+    stop: tuple[float, float]  # a wider interval, for whoever stops because of its width
 
 
 def richness(counts: Counts, items: int, level: float, *, false_splits: float = 0.0, unplaced: int = 0) -> Richness:
@@ -51,22 +53,29 @@ def richness(counts: Counts, items: int, level: float, *, false_splits: float = 
     alone = np.concatenate([counts, np.ones(unplaced, np.int64)])
     others = [_richness(case, items, level, false_splits) for case in (joined, alone)]
     low, high = min(found.low, *(o.low for o in others)), max(found.high, *(o.high for o in others))
-    return Richness(found.estimate, low, high, found.chao, found.mixture)
+    stop = min(found.stop[0], *(o.stop[0] for o in others)), max(found.stop[1], *(o.stop[1] for o in others))
+    return Richness(found.estimate, low, high, found.chao, found.mixture, stop)
 
 
 def _richness(counts: Counts, items: int, level: float, false_splits: float) -> Richness:
     if int(counts.sum()) >= items and false_splits < _NONE:
         seen = float(len(counts))
-        return Richness(seen, seen, seen, (seen, seen, seen), (seen, seen, seen))
+        return Richness(seen, seen, seen, (seen, seen, seen), (seen, seen, seen), (seen, seen))
     cases = split_cases(counts, false_splits)
-    # Chao at about the 10 % and 90 % points of the number of false splits; its estimate in the middle.
+    posterior = mixture_posterior(cases, items)
+    chao, mixture = _intervals(cases, posterior, items, level)
+    wide_chao, wide_mixture = _intervals(cases, posterior, items, 1.0 - (1.0 - level) / LOOKS)
+    low, high = min(chao[1], mixture[1]), max(chao[2], mixture[2])
+    stop = min(wide_chao[1], wide_mixture[1]), max(wide_chao[2], wide_mixture[2])
+    return Richness(min(max(mixture[0], low), high), low, high, chao, mixture, stop)
+
+
+def _intervals(cases: list[tuple[float, Counts]], posterior: Posterior, items: int, level: float) -> tuple[Interval, Interval]:
+    """Chao's interval, over all cases of what was seen, and the mixture's."""
     chaos = [chao_without_replacement(case, items, level) for _, case in cases]
     chao = (chaos[len(chaos) // 2][0], min(c[1] for c in chaos), max(c[2] for c in chaos))
-    posterior = mixture_posterior(cases, items)
     tail = (1.0 - level) / 2
-    mixture = (posterior.relative_median(), posterior.quantile(tail), posterior.quantile(1.0 - tail))
-    low, high = min(chao[1], mixture[1]), max(chao[2], mixture[2])
-    return Richness(min(max(mixture[0], low), high), low, high, chao, mixture)
+    return chao, (posterior.relative_median(), posterior.quantile(tail), posterior.quantile(1.0 - tail))
 
 
 def split_cases(counts: Counts, false_splits: float) -> list[tuple[float, Counts]]:

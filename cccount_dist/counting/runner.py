@@ -1,14 +1,12 @@
 """A count campaign: the sampler is an estimator of the number of clusters, and its results are estimates over time."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
-
-import pyarrow as pa
 
 from cccount_dist.counting.methods import make_counter
 from cccount_dist.counting.result import CountResult
 from cccount_dist.runner import CampaignRunner, State
 from cccount_dist.sampling.types import Sampler
+from storage.schema import ESTIMATES
 from storage.settings import Goal
 
 
@@ -27,10 +25,13 @@ class CountRunner(CampaignRunner[CountResult]):
         )
 
     def result(self) -> CountResult:
-        """The sampler's estimate, or the exact number once the answers settle every pair."""
+        """The sampler's estimate, or the exact number once the answers settle every pair.
+
+        A campaign that stops at a width has the interval that pays for looking at it after every step.
+        """
         result = self.sampler.result()
         if not self.complete:
-            return result
+            return result if self.folder.goal().target_width is None else result.at_stop()
         exact = float(self.ledger.constraints.clusters(self.countable))
         return replace(result, estimate=exact, low=exact, high=exact, certain_low=exact)
 
@@ -38,19 +39,14 @@ class CountRunner(CampaignRunner[CountResult]):
         return None if goal.target_width is None else self.result().relative_width <= goal.target_width
 
     def write_results(self, state: State, result: CountResult) -> None:
-        table = self.folder.estimates()
-        last = table.slice(max(0, table.num_rows - 1)).select(["answers", "state"]).to_pylist()
-        if last == [{"answers": self.ledger.position, "state": state}]:
-            return
         row = {
-            "answers": [self.ledger.position],
-            "questions": [self.ledger.questions],
-            "inferred": [self.ledger.inferred],
-            "estimate": [result.estimate],
-            "low": [result.low],
-            "high": [result.high],
-            "level": [result.level],
-            "state": [state],
-            "refreshed_at": [datetime.now(UTC)],
+            "answers": self.ledger.position,
+            "questions": self.ledger.questions,
+            "inferred": self.ledger.inferred,
+            "estimate": result.estimate,
+            "low": result.low,
+            "high": result.high,
+            "level": result.level,
+            "state": state,
         }
-        self.folder.write_estimates(pa.concat_tables([table, pa.table(row, schema=table.schema)]))
+        self.folder.append_row(ESTIMATES, row)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["tests.flows.processes", "flows.campaign", "cccount_dist.counting.nis"])
+SERVER.set_forkserver_preload(["tests.flows.processes", "flows.counting", "cccount_dist.counting.nis"])
 
 
 def start(function: Callable[..., None], *arguments: Any) -> BaseProcess:
@@ -41,9 +41,10 @@ def count_labels(workspace: str, campaign: str, budget: int, batch: int = 16) ->
     """Go on with a labels campaign in small steps, so that there are many moments to be killed at."""
     from cccount_dist.counting.runner import CountRunner
     from cccount_dist.inputs import load_inputs
-    from flows.campaign import CountOptions, open_count
+    from flows.campaign import open_campaign
+    from flows.counting import CountOptions
 
-    folder = open_count(workspace, campaign, CountOptions(budget=budget, oracle="labels", method="nis", seed=3))
+    folder = open_campaign(workspace, campaign, "count", CountOptions(budget=budget, oracle="labels", method="nis", seed=3))
     with folder.lease() as lease:
         runner = CountRunner(folder, lease, load_inputs(folder.workspace))
         while runner.step(batch=batch).state == "running":

@@ -1,12 +1,11 @@
 """The question with the largest expected change of the clustering (eq. 5-7 of the paper), exactly, without trying every pair.
 
-E(i, j) = (1 - P) (1 - J) for two units of one cluster, P (1 - J) otherwise: P is the probability that they are the same, J the Jaccard
-coefficient of the clusterings before and after the answer that changes something. A group's value is at most its best P or
-1 - P, so groups are simulated from the largest bound down, until none can win. Equal values: the smallest (i, j).
+E(i, j) = (1 - P) (1 - J) for two units of one cluster, P (1 - J) otherwise: P is the probability that they are the same, J the
+Jaccard coefficient of the clusterings before and after the answer that changes something. A group's value is at most its best P
+or 1 - P, so groups are simulated from the largest bound down, until none can win. Equal values: the smallest (i, j).
 Time O(n²) and O(m) for each dirty merge of a simulated group; memory about 40 n² bytes, the order of pairs included.
 """
 
-from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import repeat
@@ -45,11 +44,12 @@ class Beliefs:
 
     def probability(self) -> NDArray[np.float64]:
         """Return P for every count."""
-        return (np.arange(256) + 1.0) / (self.runs + 2.0)
+        table: NDArray[np.float64] = (np.arange(256, dtype=np.float64) + 1.0) / (self.runs + 2.0)
+        return table
 
 
 class Engine:
-    """All scores of one state of knowledge; `choices` yields the best question, then the best that shares no cluster with it, …"""
+    """All scores of one state of knowledge; `best` may be called again for the best question in other clusters"""
 
     def __init__(self, order: Order, forest: Forest, beliefs: Beliefs, *, threads: int | None = None) -> None:
         self.forest = forest
@@ -59,19 +59,9 @@ class Engine:
         self._groups = groups_of(forest, self._history)
         self._cluster = forest.cluster_of_nodes()
         self._jaccard = np.full(len(self._groups.table), -1.0)
-        self._rows = _ROWS
         self._together = pairs_within(forest)
         threads = numba.get_num_threads() if threads is None else threads
         self._threads = threads if forest.leaves >= _THREADS_FROM else 1
-
-    def choices(self, used: Collection[int] = ()) -> Iterator[Choice]:
-        """Yield questions, best first, whose clusters are disjoint; none touches a cluster of `used`."""
-        taken = np.zeros(self.forest.clusters, np.uint8)
-        taken[list(used)] = 1
-        while (choice := self.best(taken)) is not None:
-            yield choice
-            for unit in (choice.first, choice.second):
-                taken[self._cluster[self.forest.leaf[unit]]] = 1
 
     def best(self, taken: Bytes) -> Choice | None:
         """Return the best question that touches no cluster that is taken; None if there is none."""
@@ -99,8 +89,8 @@ class Engine:
         negative, first, second, split = min(found)
         return Choice(first, second, -negative, split)
 
-    def _last_merge(self) -> tuple[Int32s, int]:
-        """Return the node of each leaf before the last merge that is kept, and the pairs of items that this merge joins."""
+    def _last_merge(self) -> tuple[Int64s, int]:
+        """Return the items of each leaf's tree before the last merge that is kept, and the pairs of items that this merge joins."""
         last = max(self.forest.kept - 1, 0)
         joined = 0
         if self.forest.kept:
@@ -120,7 +110,7 @@ class Engine:
 
     def _simulate_share(self, numbers: Int64s, bound: NDArray[np.float64], best: NDArray[np.float64], stop_early: bool) -> None:  # noqa: FBT001
         forest, history = self.forest, self._history
-        rows = self._rows
+        rows = _ROWS
         while len(numbers):
             scratch = new_scratch(forest.leaves, len(history.rank), forest.clusters, rows)
             done = simulate_until(

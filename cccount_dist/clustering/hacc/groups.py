@@ -1,7 +1,7 @@
 """Questions fall into groups, and all questions of a group would have the same effect: one simulation serves them all.
 
-SPLIT: both items in one cluster, joined by merge t of nodes X and Y. "Different" forbids that merge, whichever pair of X × Y it was
-said of. JOIN: items of different clusters. "Same" changes nothing but gluing the two trees together until the first merge
+SPLIT: both items in one cluster, joined by merge t of nodes X and Y. "Different" forbids that merge, whichever pair of X × Y it
+was said of. JOIN: items of different clusters. "Same" changes nothing but gluing the two trees together until the first merge
 t = (X, Y) that the glued tree X + Z refuses, because Y and Z are cannot-linked; from there on only t, X, Y, Z matter.
 Pairs that never meet such a merge have a closed form. Time and memory O(m²): each pair is in one group at most.
 """
@@ -27,7 +27,7 @@ class Groups:
 
 def groups_of(forest: Forest, history: History) -> Groups:
     """Return the groups of all questions about a forest."""
-    # A "same" between two clusters leaves one tree less, so the last merge that is kept would not come, unless the run ends early.
+    # A "same" between two clusters leaves one tree less: the last merge that is kept would not come, unless the run ends early.
     meeting = forest.kept if forest.dead_end else forest.kept - 1
     table, of_pair = find_groups(forest.merges, forest.kept, meeting, forest.low, forest.high, history.apart, history.stage)
     return Groups(table, of_pair)

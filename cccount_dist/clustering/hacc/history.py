@@ -24,7 +24,7 @@ class History:
 def history_of(order: Order, forest: Forest) -> History:
     """Return the history of a forest."""
     rank, apart = node_rows(order.rank, forest.leaf, forest.cannot, forest.merges)
-    return History(rank, apart, stages(forest.merges, forest.leaves, forest.kept, forest.low, forest.high))
+    return History(rank, apart, stages(forest.leaves, forest.kept, forest.low, forest.high))
 
 
 @compiled  # type: ignore[untyped-decorator, unused-ignore]
@@ -54,7 +54,7 @@ def node_rows(rank: Int32s, leaf: Int32s, cannot: Bytes, merges: Int32s) -> tupl
 
 
 @compiled  # type: ignore[untyped-decorator, unused-ignore]
-def stages(merges: Int32s, leaves: int, kept: int, low: Int32s, high: Int32s) -> Int32s:
+def stages(leaves: int, kept: int, low: Int32s, high: Int32s) -> Int32s:
     stage = np.empty((kept + 1, leaves), np.int32)
     for x in range(leaves):
         stage[0, x] = x

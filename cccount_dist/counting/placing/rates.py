@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from storage.errors import InputError
 
+LARGEST_PAGE = 24
 _MOST_FALSE, _MOST_MISSED = 0.12, 0.15
 
 

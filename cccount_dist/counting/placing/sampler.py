@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cccount_dist.counting.intervals import check_level
 from cccount_dist.counting.placing.engine import Engine, Key
 from cccount_dist.counting.placing.looks import Looks
-from cccount_dist.counting.placing.rates import EXACT, GivenRates, Rates
+from cccount_dist.counting.placing.rates import EXACT, LARGEST_PAGE, GivenRates, Rates
 from cccount_dist.counting.placing.recheck import false_splits
 from cccount_dist.counting.placing.state import State, Value, Wanted
 from cccount_dist.counting.population import Population
@@ -22,8 +22,6 @@ from cccount_dist.counting.result import CountResult
 from cccount_dist.counting.richness import richness
 from cccount_dist.sampling.types import Answer, Question
 from storage.errors import InputError
-
-LARGEST_PAGE = 24
 
 
 class PlacingSampler:
@@ -147,6 +145,8 @@ class PlacingSampler:
         details = {
             "items_placed": float(state.placed),
             "items_set_aside": float(len(state.doubtful)),
+            "stop_low": found.stop[0],
+            "stop_high": found.stop[1],
             "false_splits": splits,
             "miss_rate": state.rates.miss,
             "false_same_rate": state.rates.false_same,
