@@ -113,11 +113,11 @@ class Engine:
         forest, history = self.forest, self._history
         run = (
             self._order.first, self._order.second, forest.leaf, forest.merges, forest.low, forest.high, forest.weight, self._cluster,
-            history.rank, history.apart, history.stage,
+            history.rows, history.stage,
         )  # fmt: skip
         rows = _ROWS
         while len(numbers):
-            scratch = new_scratch(forest.leaves, len(history.rank), forest.clusters, rows)
+            scratch = new_scratch(forest.leaves, len(history.rows), forest.clusters, rows)
             done = simulate_until(
                 numbers, self._groups.table, bound, self._jaccard, best, forest.wanted, self._together, run, scratch, stop_early
             )

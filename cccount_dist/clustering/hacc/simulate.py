@@ -1,23 +1,22 @@
 """What the clustering would be after an answer: the run from merge t on, as a difference to the run that really happened.
 
 Only trees that differ from the real run are kept ("dirty"): at first X and Y, or X + Z and Y. Real merges of two clean trees are
-replayed; a clean tree whose merge is refused becomes dirty. A dirty tree has a row with its smallest rank to each leaf, in which
-its own leaves and those that it may not join are blocked; `rows.py` has the loops over such rows. A tree that a row does not block
-yet is checked when its turn comes. Time O(m) for a dirty merge.
+replayed; a clean tree whose merge is refused becomes dirty. A dirty tree has a row of nearness (`rows.py`). Whether it may join
+a tree that the row does not block is checked when its turn comes. Time O(m) for a dirty merge.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.clustering.hacc.forest import Bytes, Int32s, Int64s, compiled
-from cccount_dist.clustering.hacc.order import NEVER
-from cccount_dist.clustering.hacc.rows import add_clean, add_dirty, block, is_blocked, smallest, start_row
+from cccount_dist.clustering.hacc.rows import NEAREST, block, is_blocked, largest, unite
 
 ROWS_EXHAUSTED = -1.0
 _END = -1  # of a chain
-# What does not change while one question is looked for: see `Engine`.
-Run = tuple[Int32s, Int32s, Int32s, Int32s, Int32s, Int32s, Int64s, Int32s, Int32s, Bytes, Int32s]
-Scratch = tuple[Int32s, Bytes, Int32s, Int32s, Int32s, Bytes, Int32s, Int32s, Int32s, Int32s, Int64s, Int32s, Int64s, Int64s]
+# What does not change while one question is looked for: first, second (of the order), leaf, merges, low, high, weight (of the
+# forest), cluster (of nodes), rows, stage (of the history).
+Run = tuple[Int32s, Int32s, Int32s, Int32s, Int32s, Int32s, Int64s, Int32s, Int32s, Int32s]
+Scratch = tuple[Int32s, Bytes, Int32s, Int32s, Bytes, Int32s, Int32s, Int32s, Int32s, Int64s, Int32s, Int64s, Int64s]
 
 
 def new_scratch(leaves: int, nodes: int, clusters: int, rows: int) -> Scratch:
@@ -26,9 +25,8 @@ def new_scratch(leaves: int, nodes: int, clusters: int, rows: int) -> Scratch:
     return (
         np.empty(names, np.int32),  # up: leads to the tree that a name is part of
         np.empty(nodes, np.uint8),  # consumed: the node is part of a dirty tree, or would have been
-        np.empty((rows, leaves), np.int32),  # ranks
-        np.empty((rows, leaves), np.int32),  # blocked
-        np.empty(rows, np.int32),  # nearest: the smallest rank of a row
+        np.empty((rows, leaves), np.int32),  # rows of the dirty trees
+        np.empty(rows, np.int32),  # nearest: the largest number of a row
         np.empty(rows, np.uint8),  # alive
         np.empty(nodes, np.int32),  # following: chains the nodes of a dirty tree
         np.empty(rows, np.int32),  # head of a row's chain
@@ -52,12 +50,11 @@ def _tree(up: Int32s, name: int) -> int:
 @compiled  # type: ignore[untyped-decorator, unused-ignore]
 def _make_dirty(row: int, node: int, run: Run, scratch: Scratch) -> None:
     """Make a clean tree a dirty one, with a row of its own."""
-    _, _, _, _, low, high, _, _, rank, apart, _ = run
-    up, consumed, ranks, blocked, nearest, alive, following, head, tail, _, _, _, _, _ = scratch
+    _, _, _, _, _, _, _, _, clean, _ = run
+    up, consumed, dirty, nearest, alive, following, head, tail, _, _, _, _, _ = scratch
     name = consumed.shape[0] + row
-    start_row(ranks[row], blocked[row], rank[node], apart[node])
-    block(ranks[row], blocked[row], low[node], high[node])
-    nearest[row] = smallest(ranks[row])
+    dirty[row] = clean[node]
+    nearest[row] = largest(dirty[row])
     up[node] = up[name] = name
     consumed[node] = 1
     alive[row] = 1
@@ -68,18 +65,17 @@ def _make_dirty(row: int, node: int, run: Run, scratch: Scratch) -> None:
 @compiled  # type: ignore[untyped-decorator, unused-ignore]
 def _join(row: int, tree: int, run: Run, scratch: Scratch) -> None:
     """Let a dirty tree take another tree in."""
-    _, _, _, _, low, high, _, _, rank, apart, _ = run
-    up, consumed, ranks, blocked, nearest, alive, following, head, tail, _, _, _, _, _ = scratch
+    _, _, _, _, _, _, _, _, clean, _ = run
+    up, consumed, dirty, nearest, alive, following, head, tail, _, _, _, _, _ = scratch
     nodes = consumed.shape[0]
     if tree >= nodes:
         second = tree - nodes
-        nearest[row] = add_dirty(ranks[row], blocked[row], ranks[second], blocked[second])
+        nearest[row] = unite(dirty[row], dirty[second])
         alive[second] = 0
         following[tail[row]] = head[second]
         tail[row] = tail[second]
     else:
-        block(ranks[row], blocked[row], low[tree], high[tree])
-        nearest[row] = add_clean(ranks[row], blocked[row], rank[tree], apart[tree])
+        nearest[row] = unite(dirty[row], clean[tree])
         consumed[tree] = 1
         following[tail[row]] = tree
         following[tree] = _END
@@ -90,24 +86,24 @@ def _join(row: int, tree: int, run: Run, scratch: Scratch) -> None:
 @compiled  # type: ignore[untyped-decorator, unused-ignore]
 def _may_join(row: int, tree: int, run: Run, scratch: Scratch) -> bool:
     """Return whether no cannot-link is in the way; if one is, block the whole tree."""
-    _, _, _, _, low, high, _, _, _, _, _ = run
-    _, consumed, ranks, blocked, nearest, _, following, head, _, _, _, _, _, _ = scratch
+    _, _, _, _, low, high, _, _, _, _ = run
+    _, consumed, dirty, nearest, _, following, head, _, _, _, _, _, _ = scratch
     nodes = consumed.shape[0]
     if tree < nodes:
-        if not is_blocked(blocked[row], low[tree], high[tree]):
+        if not is_blocked(dirty[row], low[tree], high[tree]):
             return True
-        block(ranks[row], blocked[row], low[tree], high[tree])
+        block(dirty[row], low[tree], high[tree])
     else:
         node = head[tree - nodes]
-        while node != _END and not is_blocked(blocked[row], low[node], high[node]):
+        while node != _END and not is_blocked(dirty[row], low[node], high[node]):
             node = following[node]
         if node == _END:
             return True
         node = head[tree - nodes]
         while node != _END:
-            block(ranks[row], blocked[row], low[node], high[node])
+            block(dirty[row], low[node], high[node])
             node = following[node]
-    nearest[row] = smallest(ranks[row])
+    nearest[row] = largest(dirty[row])
     return False
 
 
@@ -117,10 +113,11 @@ def jaccard_after(group: Int32s, wanted: int, together: int, run: Run, scratch: 
 
     `together` is the number of pairs of items in one cluster now. ROWS_EXHAUSTED if the scratch memory has too few rows.
     """
-    first, second, leaf, merges, low, high, _, _, rank, _, stage = run
-    up, consumed, ranks, blocked, nearest, alive, _, _, _, cells, _, _, _, _ = scratch
+    first, second, leaf, merges, low, high, _, _, clean, stage = run
+    up, consumed, dirty, nearest, alive, _, _, _, cells, _, _, _, _ = scratch
     t, x_node, y_node, z_node = group[0], group[1], group[2], group[3]
-    leaves, nodes, total = rank.shape[1], rank.shape[0], merges.shape[0]
+    nodes, leaves = clean.shape
+    total = merges.shape[0]
     trees = 0
     x = 0
     while x < leaves:
@@ -138,19 +135,20 @@ def jaccard_after(group: Int32s, wanted: int, together: int, run: Run, scratch: 
         _join(0, z_node, run, scratch)
         trees -= 1
     else:
-        block(ranks[0], blocked[0], low[y_node], high[y_node])
-        block(ranks[1], blocked[1], low[x_node], high[x_node])
-        nearest[0], nearest[1] = smallest(ranks[0]), smallest(ranks[1])
+        block(dirty[0], low[y_node], high[y_node])
+        block(dirty[1], low[x_node], high[x_node])
+        nearest[0], nearest[1] = largest(dirty[0]), largest(dirty[1])
     rows = 2
     following = t + 1
     while trees > wanted:
         row = -1
-        first_rank = NEVER
+        closest = -1
         for one in range(rows):
-            if alive[one] and nearest[one] < first_rank:
-                row, first_rank = one, nearest[one]
+            if alive[one] and nearest[one] > closest:
+                row, closest = one, nearest[one]
+        rank = NEAREST - closest
         refused = -1
-        while following < total and merges[following, 2] < first_rank and trees > wanted and refused < 0:
+        while following < total and merges[following, 2] < rank and trees > wanted and refused < 0:
             one, other, new = merges[following, 0], merges[following, 1], leaves + following
             if not (consumed[one] or consumed[other]):
                 up[one] = up[other] = new
@@ -165,16 +163,16 @@ def jaccard_after(group: Int32s, wanted: int, together: int, run: Run, scratch: 
         if trees == wanted:
             break
         if refused >= 0:  # had the dirty tree been allowed to take it, its rank would have come first
-            if rows == ranks.shape[0]:
+            if rows == dirty.shape[0]:
                 return ROWS_EXHAUSTED
             _make_dirty(rows, refused, run, scratch)
             rows += 1
             continue
         if row < 0:
             break  # a dead end
-        tree = _tree(up, stage[t, leaf[first[first_rank]]])
+        tree = _tree(up, stage[t, leaf[first[rank]]])
         if tree == nodes + row:
-            tree = _tree(up, stage[t, leaf[second[first_rank]]])
+            tree = _tree(up, stage[t, leaf[second[rank]]])
         if _may_join(row, tree, run, scratch):
             _join(row, tree, run, scratch)
             trees -= 1
@@ -183,8 +181,8 @@ def jaccard_after(group: Int32s, wanted: int, together: int, run: Run, scratch: 
 
 @compiled  # type: ignore[untyped-decorator, unused-ignore]
 def _jaccard(count: int, together: int, run: Run, scratch: Scratch) -> float:
-    _, _, _, _, _, _, weight, cluster, _, _, _ = run
-    up, _, _, _, _, _, _, _, _, cells, stamp, chain, inside, inside_stamp = scratch
+    _, _, _, _, _, _, weight, cluster, _, _ = run
+    up, _, _, _, _, _, _, _, cells, stamp, chain, inside, inside_stamp = scratch
     names = up.shape[0]
     stamp[-1] += 1
     now = stamp[-1]
