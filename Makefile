@@ -1,5 +1,5 @@
 # Two commands do everything on a machine that has Python 3.11 and make: `make demo` and `make test`.
-PYTHON ?= python3.11
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 # No telemetry, and never a hidden Prefect server (docs/prefect.md).

@@ -34,7 +34,7 @@ def write_vectors(path: Path, items: int, dimensions: int) -> None:
     np.savez(path, x=vectors, y=labels)
 
 
-def measured(*arguments: str) -> tuple[dict[str, object], float, int]:
+def measured(*arguments: str) -> tuple[dict[str, float], float, int]:
     """Run a command; return its report, its seconds, and the bytes of its largest process."""
     began = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-m", "flows", *arguments, "--json"], stdout=subprocess.PIPE)
@@ -75,7 +75,8 @@ def main() -> None:
             "count": ["count", place, "--oracle", "labels", "--method", "nis", "--budget", str(chosen.budget)],
             "count again (replay)": ["count", place, "--oracle", "labels", "--budget", str(chosen.budget)],
         }
-        rows, report = [], {}
+        rows: list[str] = []
+        report: dict[str, float] = {}
         for name, arguments in stages.items():
             report, seconds, peak = measured(*arguments)
             rows.append(f"| {name} | {seconds:.1f} | {peak / 2**20:,.0f} |")

@@ -4,6 +4,7 @@ An item without a vector (an image that could not be read) has the degree NaN; s
 vectors stay on disk.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,8 +32,11 @@ class Inputs:
         return int(np.count_nonzero(~np.isnan(self.degree)))
 
 
-def load_inputs(workspace: Workspace) -> Inputs:
-    """Open the products of `cccount embed` and `cccount neighbors`, and check that they belong together."""
+def load_inputs(workspace: Workspace, progress: Callable[[int, int], None] | None = None) -> Inputs:
+    """Open the products of `cccount embed` and `cccount neighbors`, and check that they belong together.
+
+    The first call on a host copies the vectors into its row cache, and calls `progress` with (rows done, rows in all).
+    """
     embeddings = workspace.array(EMBEDDINGS)
     degree = workspace.array(DEGREE)
     fingerprint = embeddings.fingerprint()
@@ -43,5 +47,5 @@ def load_inputs(workspace: Workspace) -> Inputs:
     metric = check_metric(str(degree.attributes["metric"]))
     if metric == "euclidean":
         raise InputError("counting works on cosine or correlation: run `cccount neighbors --metric cosine` first")
-    vectors = row_cache(embeddings, workspace.cache_folder(), f"prepared-{metric}", lambda rows: prepare(rows, metric))
+    vectors = row_cache(embeddings, workspace.cache_folder(), f"prepared-{metric}", lambda rows: prepare(rows, metric), progress)
     return Inputs(vectors, degree.read(), metric, {"embeddings": fingerprint, "degree": degree.fingerprint()})

@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 import dask
@@ -15,7 +16,7 @@ import distributed
 from distributed.comm.core import CommClosedError
 
 from flows.progress import progress
-from storage.errors import ComputeError, InputError
+from storage.errors import CccountError, ComputeError, InputError
 from storage.version import __version__
 
 T = TypeVar("T")
@@ -51,16 +52,16 @@ def open_client(
 @contextmanager
 def _local_cluster(workers: int, memory_limit: str | None) -> Iterator[distributed.LocalCluster]:
     try:
-        limit = dask.utils.parse_bytes(memory_limit) if memory_limit is not None else "auto"
+        limit: int | None = dask.utils.parse_bytes(memory_limit) if memory_limit is not None else None
     except ValueError as error:
         raise InputError(f"--memory-limit takes a size such as 2GiB, not {memory_limit!r}") from error
-    if limit != "auto" and limit < LEAST_MEMORY:
+    if limit is not None and limit < LEAST_MEMORY:
         raise InputError(f"--memory-limit must be at least {LEAST_MEMORY >> 20}MiB for a worker to start, not {memory_limit!r}")
     # A nanny that is told to stop while its worker starts logs at warning level: not the user's business.
     with distributed.LocalCluster(
         n_workers=workers,
         threads_per_worker=1,
-        memory_limit=limit,
+        memory_limit="auto" if limit is None else limit,
         dashboard_address=None,
         scheduler_kwargs={"dashboard_address": ":0"},  # or else it asks for port 8787 all the same, and warns if that is taken
         silence_logs=logging.ERROR,
@@ -101,6 +102,20 @@ def _version() -> str:
     return __version__
 
 
+def _explained(function: Callable[[T], R], task: T) -> R | CccountError:
+    """Run a task on a worker. A failure that is explained comes back as a value: Dask would try it again, in vain."""
+    try:
+        return function(task)
+    except CccountError as error:
+        return error
+
+
+def _opened(result: R | CccountError) -> R:
+    if isinstance(result, CccountError):
+        raise result
+    return result
+
+
 def run_tasks(
     client: distributed.Client,
     function: Callable[[T], R],
@@ -118,16 +133,15 @@ def run_tasks(
     earlier, interrupted run has finished: it shows in the progress, and is not computed. `sizes` says how many units each
     task is worth; without it a task is one.
     """
-    futures = client.map(function, tasks, pure=False, retries=retries)
+    futures = client.map(partial(_explained, function), tasks, pure=False, retries=retries)
     place = {future.key: i for i, future in enumerate(futures)}
     results: dict[int, R] = {}
     worth = sizes or [1] * len(tasks)
     total, done = done_before + sum(worth), done_before
     try:
-        with progress(describe, total, unit) as update:
-            update(done)
+        with progress(describe, total, unit, done_before=done_before) as update:
             for future in distributed.as_completed(futures):
-                results[place[future.key]] = future.result()
+                results[place[future.key]] = _opened(future.result())
                 done += worth[place[future.key]]
                 update(done)
     except distributed.KilledWorker as error:

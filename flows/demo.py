@@ -18,7 +18,7 @@ from typing import Any
 
 from storage.errors import ComputeError, InputError
 
-BUDGET = 3000
+BUDGET = 1000
 SIDE = 32  # pixels: the digits come as 8 x 8
 _MARKER = ".cccount-demo"  # only a folder with it is ever removed
 _KILL_AFTER = (5, 1)  # written parts of the answer log, at the first try and at the second

@@ -1,17 +1,25 @@
-"""`cccount embed`: fill embeddings.zarr on a Dask cluster, one task for each shard that is not done."""
+"""`cccount embed`: fill embeddings.zarr on a Dask cluster, one task for each shard that is not done.
+
+With `--components` the encoder's vectors go to encoded.zarr, and a second step writes them centred and shortened to
+embeddings.zarr. Nothing that an array of the workspace holds already is encoded again.
+"""
 
 import time
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import distributed
-import pyarrow.compute as pc
 
 from cccount_dist.embedding.encoders import open_encoder
-from cccount_dist.embedding.shard import embed_shard, failures
+from cccount_dist.embedding.given import ATTRIBUTES as GIVEN
+from cccount_dist.embedding.projection import project_shard, projection_for
+from cccount_dist.embedding.shard import ShardReport, embed_shard, failures
 from flows.compute import run_tasks
+from flows.progress import progress
+from storage.arrays import JSON, ShardedArray
 from storage.errors import InputError
-from storage.schema import EMBEDDINGS
+from storage.schema import EMBEDDINGS, ENCODED, PREVIOUS
 from storage.workspace import Workspace
 
 
@@ -27,23 +35,15 @@ def embed(
     began = time.perf_counter()
     opened = Workspace.open(workspace)
     collection = opened.collection()
-    if not pc.any(pc.is_valid(collection.table.column("uri"))).as_py():
-        raise InputError(f"{workspace} was made from vectors and has no images to embed: go on with `cccount neighbors`")
-    model = open_encoder(encoder)
-    array = opened.create_array(
-        EMBEDDINGS,
-        (collection.items, model.dimensions),
-        attributes={"encoder": model.name, "revision": model.revision, "components": components},
-    )
+    attributes, dimensions = _encoder(opened, encoder, components)
+    if components is not None and not 1 <= components <= dimensions:
+        raise InputError(f"--components must be from 1 to {dimensions}, the length of the encoder's vectors, not {components}")
+    spec = EMBEDDINGS if components is None else ENCODED
+    array = opened.create_array(spec, (collection.items, dimensions), attributes=attributes)
     missing = array.missing()
-    run_tasks(
-        client,
-        partial(embed_shard, opened.location, model.name, strict=strict),
-        missing,
-        describe=f"embedding with {model.name}",
-        unit="shards",
-        done_before=array.shards - len(missing),
-    )
+    name = str(attributes["encoder"])
+    task = partial(embed_shard, opened.location, name, strict=strict, spec=spec)
+    reports = _fill(client, task, array, f"embedding with {name}", "images")
     failed = failures(array)
     if failed != collection.problems():
         opened.update_collection(collection.with_problems(failed).table)
@@ -52,18 +52,60 @@ def embed(
         raise InputError(f"{collection.ids[item]}: {reason} (--strict stops at the first image without a vector)")
     if len(failed) == collection.items:
         raise InputError(f"none of the {collection.items} images could be embedded; the first: {collection.ids[0]}: {failed[0]}")
+    final = array if components is None else _projected(opened, client, {**attributes, "components": components})
+    if opened.has_array(PREVIOUS):
+        for key in (PREVIOUS.name, "markers/previous"):
+            opened.objects.delete(key)
     seconds = time.perf_counter() - began
-    computed = sum(array.shard_range(shard)[1] - array.shard_range(shard)[0] for shard in missing)
     return {
         "items": collection.items,
-        "encoder": model.name,
-        "dimensions": array.shape[1],
+        "encoder": name,
+        "dimensions": final.shape[1],
         "failed": [{"id": collection.ids[item], "reason": reason} for item, reason in failed.items()],
         "seconds": seconds,
-        "items_per_second": computed / seconds,
+        "items_per_second": sum(_rows(array, shard) for shard in missing) / seconds,
         "shards": array.shards,
         "shards_resumed": array.shards - len(missing),
+        "peak_worker_bytes": max((report.peak_bytes for report in reports), default=0),
     }
+
+
+def _encoder(workspace: Workspace, encoder: str, components: int | None) -> tuple[dict[str, JSON], int]:
+    """Return the attributes of the encoder's array and the length of its vectors."""
+    for spec in (ENCODED, EMBEDDINGS):
+        if workspace.has_array(spec) and workspace.array(spec).attributes == GIVEN:
+            if encoder not in ("auto", "given") or components is None:
+                raise InputError(
+                    f"{workspace.location} was made from given vectors, and has nothing to encode: "
+                    "go on with `cccount neighbors`, or shorten them with --components"
+                )
+            return dict(GIVEN), workspace.array(spec).shape[1]
+    model = open_encoder(encoder)
+    return {"encoder": model.name, "revision": model.revision, "components": None}, model.dimensions
+
+
+def _projected(workspace: Workspace, client: distributed.Client, attributes: Mapping[str, JSON]) -> ShardedArray:
+    items = workspace.array(ENCODED).shape[0]
+    with progress("finding components", items, "vectors") as update:
+        projection = projection_for(workspace, attributes, update)
+    shape = (items, projection.basis.shape[1])
+    array = workspace.create_array(EMBEDDINGS, shape, attributes={**attributes, "projection": projection.digest()})
+    _fill(client, partial(project_shard, workspace.location), array, f"projecting to {shape[1]} components", "vectors")
+    return array
+
+
+def _fill(
+    client: distributed.Client, task: Callable[[int], ShardReport], array: ShardedArray, describe: str, unit: str
+) -> list[ShardReport]:
+    missing = array.missing()
+    sizes = [_rows(array, shard) for shard in missing]
+    before = array.shape[0] - sum(sizes)
+    return run_tasks(client, task, missing, describe=describe, unit=unit, done_before=before, sizes=sizes)
+
+
+def _rows(array: ShardedArray, shard: int) -> int:
+    start, stop = array.shard_range(shard)
+    return stop - start
 
 
 __all__ = ["embed"]

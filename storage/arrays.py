@@ -8,7 +8,7 @@ Memory is a few times the shard (16,384 rows at most by default); to ask what is
 import hashlib
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
@@ -193,9 +193,14 @@ class ShardedArray:
             content.update(bytes.fromhex(marker.digest))
         return content.hexdigest()
 
-    def problems(self) -> Iterator[Problem]:
-        """Decode every shard that is done and compare it with its marker. A shard that is not done is not a problem."""
+    def problems(self, checked: Callable[[], None] | None = None) -> Iterator[Problem]:
+        """Decode every shard that is done and compare it with its marker. A shard that is not done is not a problem.
+
+        `checked` is called before each shard: it is how a caller shows progress.
+        """
         for shard in range(self.shards):
+            if checked is not None:
+                checked()
             try:
                 marker = self._read_marker(shard)
             except CorruptionError:
@@ -278,13 +283,13 @@ class ShardedArray:
         return f"{self.objects.location}/{key}"
 
 
-def array_problems(objects: Objects, spec: ArraySpec) -> Iterator[Problem]:
+def array_problems(objects: Objects, spec: ArraySpec, checked: Callable[[], None] | None = None) -> Iterator[Problem]:
     """Check an array that may be there or not, or be too damaged to be opened."""
     problem = layout.metadata_problem(objects, spec)
     if problem is not None:
         yield problem
     elif ShardedArray.exists(objects, spec):
-        yield from ShardedArray.open(objects, spec).problems()
+        yield from ShardedArray.open(objects, spec).problems(checked)
     elif objects.size(layout.copy_key(spec)) is not None:
         where = f"{objects.location}/{layout.metadata_key(spec)}"
         yield Problem(where, "the file is missing", f"copy {objects.location}/{layout.copy_key(spec)} to it")

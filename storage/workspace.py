@@ -6,7 +6,7 @@
 import os
 import tomllib
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -119,11 +119,11 @@ class Workspace:
         """Return a folder for partial results of a stage, shared by the workers that share the workspace's file system."""
         return _made(Path(self.location) / ".scratch" / name)
 
-    def problems(self) -> Iterator[Problem]:
-        """Check the collection and every shard of every array. The campaigns' logs check themselves."""
+    def problems(self, checked: Callable[[], None] | None = None) -> Iterator[Problem]:
+        """Check the collection and every shard of every array, calling `checked` for each. Campaigns' logs check themselves."""
         yield from collection_problems(self.objects)
         for spec in ARRAYS:
-            yield from array_problems(self.objects, spec)
+            yield from array_problems(self.objects, spec, checked)
 
 
 def _described(identity: str) -> bytes:

@@ -1,7 +1,7 @@
 """The registry of counting methods: a name that a user types, and how its sampler is made. Light to import."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from cccount_dist.counting.result import CountResult
 from cccount_dist.sampling.types import Sampler
 from storage.errors import InputError
+from storage.settings import Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,31 +20,78 @@ class CountingInputs:
     degree: NDArray[np.float64]  # (n,)
     seed: int
     level: float
+    parameters: Mapping[str, Scalar] = field(default_factory=dict)  # of this method alone
 
 
 # Each builder imports its method when it is wanted: the command line lists the names without loading numba.
 def _nis(inputs: CountingInputs) -> Sampler[CountResult]:
-    from cccount_dist.counting.nis import nis
+    from cccount_dist.counting.paper import build_nis
 
-    return nis(inputs.vectors, inputs.degree, seed=inputs.seed, level=inputs.level)
+    return build_nis(inputs)
 
 
 def _nested_mc(inputs: CountingInputs) -> Sampler[CountResult]:
-    from cccount_dist.counting.nested_mc import nested_mc
+    from cccount_dist.counting.paper import build_nested_mc
 
-    return nested_mc(inputs.degree, seed=inputs.seed, level=inputs.level)
+    return build_nested_mc(inputs)
 
 
-_BUILDERS: dict[str, Callable[[CountingInputs], Sampler[CountResult]]] = {"nis": _nis, "nested-mc": _nested_mc}
+def _nis_released(inputs: CountingInputs) -> Sampler[CountResult]:
+    from cccount_dist.counting.paper import build_nis_released
+
+    return build_nis_released(inputs)
+
+
+def _nested_mc_released(inputs: CountingInputs) -> Sampler[CountResult]:
+    from cccount_dist.counting.paper import build_nested_mc_released
+
+    return build_nested_mc_released(inputs)
+
+
+def _inverse(inputs: CountingInputs) -> Sampler[CountResult]:
+    from cccount_dist.counting.paper import build_inverse
+
+    return build_inverse(inputs)
+
+
+def _placing(inputs: CountingInputs) -> Sampler[CountResult]:
+    from cccount_dist.counting.placing.build import build_placing
+
+    return build_placing(inputs)
+
+
+def _pckmeans_random(inputs: CountingInputs) -> Sampler[CountResult]:
+    from cccount_dist.counting.paper import build_pckmeans_random
+
+    return build_pckmeans_random(inputs)
+
+
+def _pckmeans_explore(inputs: CountingInputs) -> Sampler[CountResult]:
+    from cccount_dist.counting.paper import build_pckmeans_explore
+
+    return build_pckmeans_explore(inputs)
+
+
+_BUILDERS: dict[str, Callable[[CountingInputs], Sampler[CountResult]]] = {
+    "placing": _placing,
+    "nis": _nis,
+    "nested-mc": _nested_mc,
+    "nis-released": _nis_released,
+    "nested-mc-released": _nested_mc_released,
+    "inverse": _inverse,
+    "pckmeans-random": _pckmeans_random,
+    "pckmeans-explore": _pckmeans_explore,
+}
 METHODS = tuple(_BUILDERS)
-AUTO = "nis"  # what `auto` stands for: the better one of the two on every data set of the paper
+AUTO = "placing"
+WHY_AUTO = "of all methods measured, placing has the smallest error at the same effort, and an interval that covers"
 
 
 def resolve_method(method: str) -> str:
     """Return the name of the method that `method` stands for. A campaign is frozen with this name, never with `auto`.
 
     >>> resolve_method("auto")
-    'nis'
+    'placing'
     """
     if method == "auto":
         return AUTO
@@ -52,8 +100,19 @@ def resolve_method(method: str) -> str:
     return method
 
 
+def needs_degree(method: str) -> bool:
+    """Whether the degrees matter beyond saying which items have a vector."""
+    return method not in ("placing", "nested-mc")
+
+
 def make_counter(
-    method: str, *, vectors: NDArray[np.float32], degree: NDArray[np.float64], seed: int = 0, level: float = 0.95
+    method: str,
+    *,
+    vectors: NDArray[np.float32],
+    degree: NDArray[np.float64],
+    seed: int = 0,
+    level: float = 0.95,
+    parameters: Mapping[str, Scalar] | None = None,
 ) -> Sampler[CountResult]:
     """Return a new sampler of the number of clusters.
 
@@ -62,5 +121,6 @@ def make_counter(
     method : `auto` or one of METHODS
     vectors : (n, d) float32, prepared for dot products; an array or a memory map
     degree : (n,) float64, NaN for an item without a vector, which is not counted
+    parameters : of this method alone, see its module; what is not given has its default
     """
-    return _BUILDERS[resolve_method(method)](CountingInputs(vectors, degree, seed, level))
+    return _BUILDERS[resolve_method(method)](CountingInputs(vectors, degree, seed, level, parameters or {}))

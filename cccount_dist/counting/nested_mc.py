@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from cccount_dist.counting.nested import NestedSampler
 from cccount_dist.counting.population import Population
+from cccount_dist.counting.schedule import RATIO
 from cccount_dist.similarity.draws import uniform_others
 
 
@@ -28,6 +29,6 @@ class UniformProposal:
         return self._population.to_items(place), np.full(len(place), 1.0 / (self.items - 1))
 
 
-def nested_mc(degree: NDArray[np.float64], *, seed: int = 0, level: float = 0.95) -> NestedSampler:
+def nested_mc(degree: NDArray[np.float64], *, seed: int = 0, level: float = 0.95, ratio: int = RATIO) -> NestedSampler:
     """Return the sampler of nested Monte Carlo. Of the degrees only one thing is used: NaN is an item that is not counted."""
-    return NestedSampler(UniformProposal(degree), seed=seed, level=level)
+    return NestedSampler(UniformProposal(degree), seed=seed, level=level, ratio=ratio)

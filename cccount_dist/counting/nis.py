@@ -1,7 +1,7 @@
 """Nested importance sampling (NIS), equations 6 and 7: Q(u) ∝ 1/(1 + degree(u)), q_u(v) ∝ ŝ(u, v) for v ≠ u.
 
 Theorem 1 assumes q_u(v) > 0 everywhere, which a similarity clipped at 0 does not give; so one draw in ten is uniform:
-q_u(v) = 0.9 ŝ(u, v)/Σŝ + 0.1/(n - 1). O(n) memory, and O(n d) time for each row of similarity.
+q_u(v) = 0.9 ŝ(u, v)/Σŝ + 0.1/(n - 1), except for the softmax. O(n) memory, and O(n d) time for each row of similarity.
 """
 
 import numpy as np
@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from cccount_dist.counting.nested import NestedSampler
 from cccount_dist.counting.population import Population
+from cccount_dist.counting.schedule import RATIO
+from cccount_dist.counting.similarities import Similarity, metric_similarity
 from cccount_dist.similarity.draws import WeightedDraws, uniform_others
-from cccount_dist.similarity.rows import row_weights
-from storage.errors import InputError
 
 UNIFORM_SHARE = 0.1
 
@@ -21,11 +21,10 @@ class ImportanceProposal:
 
     name = "nis"
 
-    def __init__(self, vectors: NDArray[np.float32], degree: NDArray[np.float64]) -> None:
-        if len(vectors) != len(degree):
-            raise InputError(f"there are {len(vectors)} vectors and {len(degree)} degrees: they must be of the same items")
-        self._vectors = vectors
-        self._population = Population(degree)
+    def __init__(self, similarity: Similarity) -> None:
+        self._similarity = similarity
+        self._share = 0.0 if similarity.positive else UNIFORM_SHARE
+        self._population = Population(similarity.degree)
         self._outer = WeightedDraws.of(1.0 / (1.0 + self._population.degree))
 
     @property
@@ -39,21 +38,32 @@ class ImportanceProposal:
     def draw(self, u: int, uniform: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The first random number says which part of the mixture is drawn from, the second where it falls."""
         population = self._population
-        near = WeightedDraws.of(population.restrict(row_weights(self._vectors, u)))
+        near = WeightedDraws.of(population.restrict(self._similarity.row(u)))
         place = uniform_others(uniform[:, 1], population.items, population.place(u))
         if near.total == 0:
             return population.to_items(place), np.full(len(place), 1.0 / (population.items - 1))
-        place = np.where(uniform[:, 0] < UNIFORM_SHARE, place, near.at(uniform[:, 1]))
-        q = (1.0 - UNIFORM_SHARE) * near.probability(place) + UNIFORM_SHARE / (population.items - 1)
+        place = np.where(uniform[:, 0] < self._share, place, near.at(uniform[:, 1]))
+        q = (1.0 - self._share) * near.probability(place) + self._share / (population.items - 1)
         return population.to_items(place), q
 
 
-def nis(vectors: NDArray[np.float32], degree: NDArray[np.float64], *, seed: int = 0, level: float = 0.95) -> NestedSampler:
+def nis(
+    vectors: NDArray[np.float32],
+    degree: NDArray[np.float64],
+    *,
+    seed: int = 0,
+    level: float = 0.95,
+    similarity: Similarity | None = None,
+    ratio: int = RATIO,
+) -> NestedSampler:
     """Return the sampler of nested importance sampling.
 
     Parameters
     ----------
     vectors : (n, d) float32, prepared; an array or a memory map
     degree : (n,) float64, sum of the similarity to all other items; NaN for an item without a vector, which is not counted
+    similarity : that of the vectors, unless given (`similarities.py`)
+    ratio : M = ratio · N
     """
-    return NestedSampler(ImportanceProposal(vectors, degree), seed=seed, level=level)
+    proposal = ImportanceProposal(metric_similarity(vectors, degree) if similarity is None else similarity)
+    return NestedSampler(proposal, seed=seed, level=level, ratio=ratio)

@@ -29,6 +29,6 @@ class Population:
     def to_items(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         return self._items[places].astype(np.int64)
 
-    def restrict(self, row: NDArray[np.float32]) -> NDArray[np.float32]:
+    def restrict(self, row: NDArray[np.floating]) -> NDArray[np.floating]:
         """Return the entries of a row over all items that belong to items of the population."""
         return row if self.items == self._all else row[self._items]

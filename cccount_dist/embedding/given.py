@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from cccount_dist.embedding.readers.rows import batches, numbered
 from cccount_dist.embedding.readers.vectors import Vectors
 from cccount_dist.embedding.shard import NOT_FINITE, finite_rows
-from storage.arrays import ShardedArray
+from storage.arrays import JSON, ShardedArray
 from storage.errors import InputError
 
 Progress = Callable[[int], None]
-ATTRIBUTES = {"encoder": "given", "revision": "given", "components": None}
+ATTRIBUTES: dict[str, JSON] = {"encoder": "given", "revision": "given", "components": None}
 
 
 def given_collection(vectors: Vectors, path: Path, progress: Progress | None = None) -> pa.Table:

@@ -5,7 +5,6 @@ the model, whatever the number of items. An image that cannot be decoded becomes
 """
 
 import resource
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,9 +14,9 @@ from numpy.typing import NDArray
 
 from cccount_dist.embedding.encoders import Encoder, open_encoder
 from cccount_dist.embedding.images import UnreadableImageError, load_image
-from storage.arrays import ShardedArray
+from storage.arrays import JSON, ShardedArray
 from storage.errors import ComputeError, InputError
-from storage.schema import EMBEDDINGS, ArraySpec
+from storage.schema import EMBEDDINGS, ENCODED, PREVIOUS, ArraySpec
 from storage.workspace import Workspace
 
 NO_IMAGE = "the collection has no image for it"
@@ -31,8 +30,12 @@ class ShardReport:
     shard: int
     items: int
     failed: int
-    seconds: float
     peak_bytes: int  # of the worker process, until now
+
+
+def shard_report(shard: int, items: int, failed: int) -> ShardReport:
+    """Return the report of a task that ends here."""
+    return ShardReport(shard, items, failed, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 
 
 def embed_shard(workspace: str, encoder: str, shard: int, *, strict: bool = False, spec: ArraySpec = EMBEDDINGS) -> ShardReport:
@@ -45,26 +48,49 @@ def embed_shard(workspace: str, encoder: str, shard: int, *, strict: bool = Fals
     ComputeError
         If this worker's encoder is of another revision than the one that the array was begun with.
     """
-    began = time.perf_counter()
     opened = Workspace.open(workspace)
     array = opened.array(spec)
     start, stop = array.shard_range(shard)
     if shard in array.done():  # a task that was retried after it had written
-        return ShardReport(shard, stop - start, len(failures(array, shard)), time.perf_counter() - began, _peak_bytes())
+        return shard_report(shard, stop - start, len(failures(array, shard)))
+    vectors, failed = known_rows(opened, array, start, stop)
+    if len(vectors) < stop - start:
+        table = opened.collection().table.slice(start + len(vectors), stop - start - len(vectors))
+        new, reasons = encode_all(_model(encoder, array), table.column("uri").to_pylist(), stop_at_failure=strict)
+        if strict and reasons:
+            row, reason = next(iter(reasons.items()))
+            raise InputError(f"{table.column('id')[row]}: {reason} (--strict stops at the first image without a vector)")
+        failed.update({start + len(vectors) + row: reason for row, reason in reasons.items()})
+        vectors = np.concatenate([vectors, new])
+    notes: dict[str, JSON] = {"failed": {str(item): reason for item, reason in failed.items()}}
+    array.write_shard(shard, vectors, notes=notes)
+    return shard_report(shard, stop - start, len(failed))
+
+
+def known_rows(workspace: Workspace, array: ShardedArray, start: int, stop: int) -> tuple[NDArray[np.float32], dict[int, str]]:
+    """Return as many rows from `start` on as another array of the same encoder has, and their failures: none is encoded twice."""
+    for spec in (EMBEDDINGS, ENCODED, PREVIOUS):
+        if spec == array.spec or not workspace.has_array(spec):
+            continue
+        other = workspace.array(spec)
+        there = min(stop, other.shape[0])
+        if there > start and other.shape[1:] == array.shape[1:] and other.attributes == array.attributes:
+            shards = range(start // other.shard_rows, -(-there // other.shard_rows))
+            if set(shards).isdisjoint(other.missing()):
+                failed = {item: reason for item, reason in failures(other).items() if start <= item < there}
+                return other.read(start, there), failed
+    return np.empty((0, *array.shape[1:]), np.float32), {}
+
+
+def _model(encoder: str, array: ShardedArray) -> Encoder:
     model = open_encoder(encoder)
-    if array.attributes.get("revision") != model.revision:
+    begun = array.attributes.get("revision")
+    if begun != model.revision:
         raise ComputeError(
-            f"this worker has revision {model.revision} of {encoder}, and {spec.name} was begun with "
-            f"{array.attributes.get('revision')}: install the same packages on every machine"
+            f"this worker has revision {model.revision} of {encoder}, and {array.spec.name} was begun with {begun}: "
+            "install the same packages on every machine"
         )
-    table = opened.collection().table.slice(start, stop - start)
-    ids: list[str] = table.column("id").to_pylist()
-    vectors, failed = encode_all(model, table.column("uri").to_pylist(), stop_at_failure=strict)
-    if strict and failed:
-        row, reason = next(iter(failed.items()))
-        raise InputError(f"{ids[row]}: {reason} (--strict stops at the first image without a vector)")
-    array.write_shard(shard, vectors, notes={"failed": {str(start + row): reason for row, reason in failed.items()}})
-    return ShardReport(shard, stop - start, len(failed), time.perf_counter() - began, _peak_bytes())
+    return model
 
 
 def encode_all(
@@ -121,8 +147,4 @@ def _pictures(uris: Sequence[str | None], side: int) -> list[NDArray[np.uint8] |
     return pictures
 
 
-def _peak_bytes() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-__all__ = ["ShardReport", "embed_shard", "encode_all", "failures", "finite_rows"]
+__all__ = ["ShardReport", "embed_shard", "encode_all", "failures", "finite_rows", "known_rows", "shard_report"]

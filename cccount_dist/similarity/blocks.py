@@ -2,8 +2,7 @@
 
 Cosine and correlation: the score is the similarity, and left and right are the prepared rows. Euclidean: the score is
 -|u - v|² / m, as the dot product of (x, -h, 1) and (y, 1, -h) with rows centred and scaled and h = |x|² / 2; similarity is score
-+ 1. Blocks are padded to a full size with items that score below everything, so that BLAS always sees the same shapes.
-"""
++ 1."""
 
 from dataclasses import dataclass
 
@@ -31,7 +30,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """`rows` items, padded; two float32 copies of the block for Euclidean, one otherwise."""
+    """Some items; `usable` and `margin` are padded to the full size of a block, left and right where zeros would not do."""
 
     left: NDArray[np.float32]
     right: NDArray[np.float32]
@@ -54,10 +53,8 @@ def make_block(rows: NDArray[np.float32], padded_rows: int, scores: Scores) -> B
     rounding = (dimensions + 8) * _UNIT
     if scores.scale is None:
         # Prepared rows have length 1 or 0, so |x| |y| <= 1, and two scores that are each wrong by `rounding` may change places.
-        left = np.zeros((padded_rows, dimensions), np.float32)
-        left[:given] = rows
-        left[:given][~good[:given]] = 0.0
-        return Block(left, left, good, np.full(padded_rows, 2 * rounding, np.float32))
+        kept = rows if good[:given].all() else np.where(good[:given, None], rows, np.float32(0.0))
+        return Block(kept, kept, good, np.full(padded_rows, 2 * rounding, np.float32))
     centred = np.zeros((padded_rows, dimensions), np.float32)
     centred[:given][good[:given]] = scaled(rows[good[:given]], scores.scale)
     half = 0.5 * np.square(centred.astype(np.float64)).sum(axis=1)

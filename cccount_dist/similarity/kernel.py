@@ -1,8 +1,8 @@
-"""The inner loops of the exact pass: a sub-tile of scores serves the items of its rows and those of its columns.
+"""The loops of the exact pass: a tile of scores serves the items of its rows and those of its columns.
 
 Every score is clipped and summed to the degrees of both items (float32 in a sub-tile, float64 across), and appended to the
-candidates of those whose threshold it reaches. A vector comparison with the lower of both thresholds finds the few that
-do. Time O(1) for a score, whatever k is; memory: the lists of both sides.
+candidates of those whose threshold it reaches. Time O(d) for a score, with k or without; memory: the packed vectors and the
+lists of both sides. The vectors of a strip of rows stay in the second-level cache while all columns pass by.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, var-annotated, call-arg, unreachable, assignment"
 # numba infers the types of compiled functions from their arguments.
@@ -12,150 +12,184 @@ from numba import float32, int32, int64, njit
 from numpy.typing import NDArray
 
 from cccount_dist.similarity.blocks import Block, Scores
-from cccount_dist.similarity.lanes import LANES, at_least, at_least_either, lowest_bit
-from cccount_dist.similarity.lists import FAST, LOWEST, Lists, capacity, cut, kth_largest
+from cccount_dist.similarity.lanes import SUMS, UNROLL, at_least, host_shape, lowest_bit, score_kernel
+from cccount_dist.similarity.lists import CLOSED, COMPILED, LOWEST, Lists, capacity, cut, nearly_kth
 
-SUBTILE = 512  # 1 MiB of scores: they stay in the second-level cache between the product and the scan
-SQUARE = 1024
+SQUARE = 1024  # items whose pairs are taken in first, to have thresholds to begin with
+_COLUMNS = 512  # of a sub-tile
+_STRIP_BYTES = 2**19
 
 Keep = NDArray[np.float16] | None  # where to leave the scores of a tile, if anybody wants them
 
+_SHAPE = host_shape()
+_ROWS, _WIDTH = _SHAPE.rows, _SHAPE.columns
+_kernel = score_kernel(_SHAPE)
 
-@njit(**FAST)
+
+@njit(**COMPILED)
+def _pack(rows, width, packed):
+    """Lay out vectors so that the loop over dimensions reads the next `width` items from consecutive places."""
+    for item in range(rows.shape[0]):
+        for d in range(rows.shape[1]):
+            packed[item // width, d, item % width] = rows[item, d]
+
+
+def packed(rows: NDArray[np.float32], padded_rows: int, width: int) -> NDArray[np.float32]:
+    """Return vectors in panels of `width` items; zeros where there is no item or no dimension."""
+    depth = -(-rows.shape[1] // UNROLL) * UNROLL
+    panels = np.zeros((padded_rows // width, depth, width), np.float32)
+    _pack(rows, width, panels)
+    return panels
+
+
+@njit(**COMPILED)
 def _scan_pair(
-    scores, row0, col0, first_row, first_col, k, slope, low, high, work,
+    left, right, row0, row1, col0, col1, strip, first_row, first_col, k, slope, low, high, work, out, step,
     r_score, r_item, r_count, r_threshold, r_margin, r_usable, r_degree,
     c_score, c_item, c_count, c_threshold, c_margin, c_usable, c_degree,
 ):  # fmt: skip
-    height, width = scores.shape
-    zero = float32(0)
-    top = float32(high - low)
+    depth = left.shape[1]
     full = r_score.shape[1]
-    sums = np.zeros(width, np.float32)
-    near = c_threshold[col0 : col0 + width].copy()
-    for i0 in range(0, height, 4):
-        sa = float32(0)
-        sb = float32(0)
-        sc = float32(0)
-        sd = float32(0)
-        for j in range(width):
-            ea = min(max(scores[i0, j] - low, zero), top)
-            eb = min(max(scores[i0 + 1, j] - low, zero), top)
-            ec = min(max(scores[i0 + 2, j] - low, zero), top)
-            ed = min(max(scores[i0 + 3, j] - low, zero), top)
-            sa += ea
-            sb += eb
-            sc += ec
-            sd += ed
-            sums[j] += (ea + eb) + (ec + ed)
-        r_degree[row0 + i0] += sa
-        r_degree[row0 + i0 + 1] += sb
-        r_degree[row0 + i0 + 2] += sc
-        r_degree[row0 + i0 + 3] += sd
-        for i in range(i0, i0 + 4):
-            row = row0 + i
-            mine = r_threshold[row]
-            for j0 in range(0, width, LANES):
-                mask = at_least_either(scores, i * width + j0, near, j0, mine)
-                while mask != 0:
-                    j = j0 + lowest_bit(mask)
-                    mask &= mask - np.uint32(1)
-                    value = scores[i, j]
-                    col = col0 + j
-                    # Written out twice: as a function of the lists it would count references in the innermost loop.
-                    if value >= mine and c_usable[col]:
-                        filled = r_count[row]
-                        r_score[row, filled] = value
-                        r_item[row, filled] = int32(first_col + col)
-                        r_count[row] = filled + int32(1)
-                        if filled + 1 == full:
-                            cut(r_score, r_item, r_count, r_threshold, r_margin, row, k, slope, work)
-                            mine = r_threshold[row]
-                    if value >= near[j] and r_usable[row]:
-                        filled = c_count[col]
-                        c_score[col, filled] = value
-                        c_item[col, filled] = int32(first_row + row)
-                        c_count[col] = filled + int32(1)
-                        if filled + 1 == full:
-                            cut(c_score, c_item, c_count, c_threshold, c_margin, col, k, slope, work)
-                            near[j] = c_threshold[col]
-    for j in range(width):
-        c_degree[col0 + j] += sums[j]
+    masks = np.empty(2 * _ROWS, np.uint32)
+    columns = min(_COLUMNS, col1 - col0)
+    row_sums = np.empty((strip, SUMS), np.float32)
+    col_sums = np.empty(columns, np.float32)
+    whole = int64(step > _WIDTH)  # the caller wants all scores; otherwise each few overwrite the ones before
+    for a in range(row0, row1, strip):
+        for b in range(col0, col1, columns):
+            row_sums[:] = 0
+            col_sums[:] = 0
+            for c in range(b, b + columns, _WIDTH):
+                for r in range(a, a + strip, _ROWS):
+                    at = whole * ((r - a) * step + c - b)
+                    reached = _kernel(
+                        left, r * depth, right, c * depth, depth, r_threshold, r, c_threshold, c, low, float32(high - low),
+                        row_sums, (r - a) * SUMS + c % SUMS, col_sums, c - b, out, at, step, masks,
+                    )  # fmt: skip
+                    rows = reached & np.uint32(0xFFFF)
+                    while rows != 0:
+                        i = lowest_bit(rows)
+                        rows &= rows - np.uint32(1)
+                        row = r + i
+                        mask = masks[i]
+                        while mask != 0:
+                            j = lowest_bit(mask)
+                            mask &= mask - np.uint32(1)
+                            filled = r_count[row]
+                            if c_usable[c + j] and filled >= 0:
+                                r_score[row, filled] = out[at + i * step + j]
+                                r_item[row, filled] = int32(first_col + c + j)
+                                r_count[row] = filled + int32(1)
+                                if filled + 1 == full:
+                                    cut(r_score, r_item, r_count, r_threshold, r_margin, row, k, slope, work)
+                    rows = reached >> np.uint32(16)
+                    while rows != 0:
+                        i = lowest_bit(rows)
+                        rows &= rows - np.uint32(1)
+                        row = r + i
+                        mask = masks[_ROWS + i]
+                        while mask != 0:
+                            j = lowest_bit(mask)
+                            mask &= mask - np.uint32(1)
+                            col = c + j
+                            filled = c_count[col]
+                            if r_usable[row] and filled >= 0:
+                                c_score[col, filled] = out[at + i * step + j]
+                                c_item[col, filled] = int32(first_row + row)
+                                c_count[col] = filled + int32(1)
+                                if filled + 1 == full:
+                                    cut(c_score, c_item, c_count, c_threshold, c_margin, col, k, slope, work)
+            for r in range(strip):
+                for lane in range(SUMS):
+                    r_degree[a + r] += row_sums[r, lane]
+            for c in range(columns):
+                c_degree[b + c] += col_sums[c]
 
 
-@njit(**FAST)
-def _scan_square(
-    scores, start, first, k, slope, low, high, work, score, item, count, threshold, margin, usable, degree
-):  # fmt: skip
-    height, width = scores.shape
-    zero = float32(0)
-    top = float32(high - low)
-    full = score.shape[1]
-    eights = width // 8
-    for i in range(height):
+@njit(**COMPILED)
+def _square(left, right, start, scores, low, high, degree):
+    """Fill in the scores of some items with themselves, and add them to their degrees."""
+    side, depth = scores.shape[0], left.shape[1]
+    never = np.full(side, CLOSED, np.float32)
+    masks = np.empty(2 * _ROWS, np.uint32)
+    row_sums = np.zeros((side, SUMS), np.float32)
+    col_sums = np.empty(side, np.float32)
+    for c in range(0, side, _WIDTH):
+        for r in range(0, side, _ROWS):
+            _kernel(
+                left, (start + r) * depth, right, (start + c) * depth, depth, never, r, never, c, low, float32(high - low),
+                row_sums, r * SUMS + c % SUMS, col_sums, c, scores, r * side + c, side, masks,
+            )  # fmt: skip
+    for r in range(side):
+        for lane in range(SUMS):
+            degree[start + r] += row_sums[r, lane]
+        degree[start + r] -= min(max(scores[r, r] - low, float32(0)), float32(high - low))  # the item itself does not count
+
+
+@njit(**COMPILED)
+def _scan_square(scores, start, first, k, slope, work, score, item, count, threshold, margin, usable):
+    side = scores.shape[0]
+    groups = side // 8
+    clean = np.ones(groups, np.bool_)
+    for j in range(side):
+        clean[j % groups] &= usable[start + j]
+    for i in range(side):
         row = start + i
-        scores[i, i] = low  # the item itself adds nothing to its degree
-        total = float32(0)
-        for j in range(width):
-            total += min(max(scores[i, j] - low, zero), top)
-        degree[row] += total
-        scores[i, i] = LOWEST
         if not usable[row]:
             continue
-        if eights > k:
-            # A threshold to begin with: the k-th largest among the maxima of eights is at most the k-th largest of all.
+        scores[i, i] = LOWEST  # below every threshold: nobody is their own neighbour
+        if groups > k:
+            # A threshold to begin with: the k-th largest among maxima of groups of eight is at most the k-th largest of all.
+            for e in range(groups):
+                work[e] = scores[i, e]
+            for p in range(groups, side, groups):
+                for e in range(groups):
+                    work[e] = max(work[e], scores[i, p + e])
             found = 0
-            for e in range(eights):
-                best = LOWEST
-                for p in range(8):
-                    best = max(best, scores[i, 8 * e + p])
-                work[e] = best
-            for e in range(eights):
-                clean = True
-                for p in range(8):
-                    clean &= usable[start + 8 * e + p]
+            for e in range(groups):
                 work[found] = work[e]
-                found += int64(clean)
+                found += int64(clean[e])
             if found >= k:
-                kth = kth_largest(work, found, k)
+                kth = nearly_kth(work, found, k)
                 threshold[row] = max(threshold[row], kth - margin[row] - slope * abs(kth))
-        mine = threshold[row]
-        for j0 in range(0, width, LANES):
-            mask = at_least(scores, i * width + j0, mine)
+        for j0 in range(0, side, 32):
+            mask = at_least(scores, i * side + j0, threshold[row])
             while mask != 0:
                 j = j0 + lowest_bit(mask)
                 mask &= mask - np.uint32(1)
-                value = scores[i, j]
-                if value >= mine and i != j and usable[start + j]:
-                    filled = count[row]
-                    score[row, filled] = value
+                filled = count[row]
+                if usable[start + j] and filled >= 0:
+                    score[row, filled] = scores[i, j]
                     item[row, filled] = int32(first + start + j)
                     count[row] = filled + int32(1)
-                    if filled + 1 == full:
+                    if filled + 1 == score.shape[1]:
                         cut(score, item, count, threshold, margin, row, k, slope, work)
-                        mine = threshold[row]
+
+
+def _strip(depth: int, rows: int) -> int:
+    """Return how many rows fit in the second-level cache with room to spare: a power of two."""
+    strip = 256
+    while strip > 32 and strip * depth * 4 > _STRIP_BYTES:
+        strip //= 2
+    return min(strip, rows)
 
 
 def scan_diagonal(block: Block, lists: Lists, items: tuple[int, int], k: int, meaning: Scores, keep: Keep = None) -> None:
     """Take in all pairs within a block, which holds the items [start, stop). Squares come first, for the thresholds."""
     rows, (start, stop) = len(block.usable), items
-    side, step = min(SQUARE, rows), min(SUBTILE, rows)
-    limits = (k, meaning.slope, meaning.low, meaning.high, np.empty(max(capacity(k), SQUARE), np.float32))
-    used = range(0, stop - start, side)
+    left, right = packed(block.left, rows, _ROWS), packed(block.right, rows, _WIDTH)
+    side = min(SQUARE, rows)
+    work = np.empty(max(capacity(k), SQUARE), np.float32)
     scores = np.empty((side, side), np.float32)
+    used = range(0, stop - start, side)
     for at in used:
-        np.matmul(block.left[at : at + side], block.right[at : at + side].T, out=scores)
+        _square(left, right, at, scores, meaning.low, meaning.high, lists.degree)
         if keep is not None:
-            keep[at : at + side, at : at + side] = scores
-        _scan_square(scores, at, start, *limits, *lists)
-    scores = np.empty((step, step), np.float32)
-    for at in used:
-        for col in range(at + side, stop - start, step):
-            for row in range(at, at + side, step):
-                np.matmul(block.left[row : row + step], block.right[col : col + step].T, out=scores)
-                if keep is not None:
-                    keep[row : row + step, col : col + step] = scores
-                _scan_pair(scores, row, col, start, start, *limits, *lists, *lists)
+            keep[at : at + side, at : at + side] = _similarity(scores, meaning)
+        _scan_square(scores, at, start, k, meaning.slope, work, *lists[:6])
+    for at in used[:-1]:
+        area = (at, at + side, at + side, used[-1] + side)
+        _scan_area(left, right, area, (start, start), k, meaning, (lists, lists), keep)
 
 
 def scan_tile(
@@ -163,14 +197,34 @@ def scan_tile(
     k: int, meaning: Scores, keep: Keep = None,
 ) -> None:  # fmt: skip
     """Take in all pairs of two different blocks, with the items [start, stop) each."""
-    step = min(SUBTILE, len(left.usable))
+    rows = len(left.usable)
+    strip, columns = _strip(left.left.shape[1], rows), min(_COLUMNS, rows)
     (first_row, last_row), (first_col, last_col) = items
+    area = (0, -(-(last_row - first_row) // strip) * strip, 0, -(-(last_col - first_col) // columns) * columns)
+    panels = (packed(left.left, rows, _ROWS), packed(right.right, rows, _WIDTH))
+    _scan_area(*panels, area, (first_row, first_col), k, meaning, lists, keep)
+
+
+def _scan_area(
+    left: NDArray[np.float32], right: NDArray[np.float32], area: tuple[int, int, int, int], first: tuple[int, int],
+    k: int, meaning: Scores, lists: tuple[Lists, Lists], keep: Keep,
+) -> None:  # fmt: skip
     limits = (k, meaning.slope, meaning.low, meaning.high, np.empty(capacity(k), np.float32))
-    scores = np.empty((step, step), np.float32)
-    for col in range(0, last_col - first_col, step):
-        columns = right.right[col : col + step].T
-        for row in range(0, last_row - first_row, step):
-            np.matmul(left.left[row : row + step], columns, out=scores)
-            if keep is not None:
-                keep[row : row + step, col : col + step] = scores
-            _scan_pair(scores, row, col, first_row, first_col, *limits, *lists[0], *lists[1])
+    strip = _strip(left.shape[1], left.shape[0] * left.shape[2])
+    if keep is None:
+        out = np.empty((_ROWS, _WIDTH), np.float32)
+        _scan_pair(left, right, *area, strip, *first, *limits, out.ravel(), _WIDTH, *lists[0], *lists[1])
+        return
+    row0, row1, col0, col1 = area
+    columns = min(_COLUMNS, col1 - col0)
+    out = np.empty((strip, columns), np.float32)
+    for row in range(row0, row1, strip):
+        for col in range(col0, col1, columns):
+            part = (row, row + strip, col, col + columns)
+            _scan_pair(left, right, *part, strip, *first, *limits, out.ravel(), columns, *lists[0], *lists[1])
+            keep[row : row + strip, col : col + columns] = _similarity(out, meaning)
+
+
+def _similarity(scores: NDArray[np.float32], meaning: Scores) -> NDArray[np.float32]:
+    """Return what the similarity store keeps: a cosine may be negative, a Euclidean similarity ends at 0."""
+    return scores if meaning.scale is None else np.maximum(scores - meaning.low, np.float32(0.0))

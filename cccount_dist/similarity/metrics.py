@@ -21,6 +21,7 @@ METRICS: tuple[Metric, ...] = get_args(Metric)
 # A row of float32 that is not constant deviates from its mean by at least 1e-8 of its length or so; what float64 rounding
 # leaves of a constant row is below 1e-15 of it.
 _CONSTANT = 1e-13
+_CHUNK_ROWS = 512  # in float64, and still in the cache
 
 
 def check_metric(name: str) -> Metric:
@@ -45,7 +46,13 @@ def prepare(x: NDArray[np.float32], metric: Metric) -> NDArray[np.float32]:
     """
     if metric == "euclidean":
         return x
-    rows = x.astype(np.float64)
+    prepared = np.empty(x.shape, np.float32)
+    for start in range(0, len(x), _CHUNK_ROWS):
+        prepared[start : start + _CHUNK_ROWS] = _unit_rows(x[start : start + _CHUNK_ROWS].astype(np.float64), metric)
+    return prepared
+
+
+def _unit_rows(rows: NDArray[np.float64], metric: Metric) -> NDArray[np.float64]:
     length = _lengths(rows)
     smallest = np.zeros_like(length)
     if metric == "correlation":
@@ -55,7 +62,7 @@ def prepare(x: NDArray[np.float32], metric: Metric) -> NDArray[np.float32]:
     rows[length <= smallest] = 0.0
     length[length <= smallest] = 1.0
     rows /= length[:, None]
-    return rows.astype(np.float32)
+    return rows
 
 
 def _lengths(rows: NDArray[np.float64]) -> NDArray[np.float64]:

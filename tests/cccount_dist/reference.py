@@ -1,6 +1,6 @@
 """Slow, obvious float64 references for neighbours and degree: whole matrices, no blocks, no thresholds."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from cccount_dist.similarity.metrics import Metric
 
 
-class Truth(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Truth:
     order: NDArray[np.float64]  # (n, n) what decides who is nearer: the similarity, or minus the squared distance
     similarity: NDArray[np.float64]  # (n, n) not clipped for cosine and correlation
     usable: NDArray[np.bool_]

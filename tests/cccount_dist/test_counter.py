@@ -46,7 +46,7 @@ def test_it_counts_with_the_budget_that_it_was_given(method: str, metric: Metric
 
     counter = ClusterCounter(method, budget=80, metric=metric).fit(X, oracle=oracle)
     assert counter.n_questions_ == len(calls) == 80
-    assert counter.n_inferred_ > 0
+    assert counter.n_inferred_ > 0 or method == "auto"  # placing never asks what follows from answers
     low, high = counter.interval_
     assert counter.n_clusters_ is not None
     assert low <= counter.n_clusters_ <= high
@@ -109,7 +109,7 @@ def test_features_that_cannot_be_used_are_refused_by_name(features: ArrayLike, m
         ({"budget": -1}, "budget .* not -1"),
         ({"budget": 2.5}, "budget"),
         ({"budget": True}, "budget"),
-        ({"method": "magic"}, "'magic' is not known: use one of auto, nis, nested-mc"),
+        ({"method": "magic"}, "'magic' is not known: use one of auto, placing, nis"),
         ({"level": 95}, "level"),
         ({"metric": "hamming"}, "hamming"),
         ({"metric": "euclidean"}, "cosine and correlation, not on euclidean"),

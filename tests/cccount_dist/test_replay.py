@@ -13,7 +13,7 @@ from storage.errors import CorruptionError
 from tests.cccount_dist.samplers import answered, blobs, counter
 
 VECTORS, LABELS = blobs((9, 6, 4, 2, 1))
-METHODS = st.sampled_from(["nis", "nested-mc"])
+METHODS = st.sampled_from(["nis", "nested-mc", "nis-released", "nested-mc-released"])
 
 
 @settings(max_examples=40, deadline=None)

@@ -41,11 +41,11 @@ def environment(**more: str) -> dict[str, str]:
     return {**plain, "PYTHONPATH": str(ROOT), "DO_NOT_TRACK": "1", "PREFECT_SERVER_ANALYTICS_ENABLED": "false", **more}
 
 
-def cccount(*arguments: str | Path, cwd: Path | None = None, **more: str) -> Shown:
+def cccount(*arguments: str | Path, cwd: Path | None = None, variables: dict[str, str] | None = None) -> Shown:
+    """Run the command in a process of its own, with more variables in its environment."""
     command = [sys.executable, "-m", "flows", *map(str, arguments)]
-    return Shown(
-        subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment(**more), timeout=240, check=False)
-    )
+    surroundings = environment(**(variables or {}))
+    return Shown(subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=surroundings, timeout=240, check=False))
 
 
 def digits() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
@@ -66,8 +66,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("prepared")
     x, y = digits()
     np.savez(folder / "digits.npz", x=x, y=y)
-    for arguments in (["init", "ws", "--embeddings", "digits.npz"], ["neighbors", "ws", "--k", "10", "--workers", "1"]):
-        done = cccount(*arguments, cwd=folder)
+    place, vectors = str(folder / "ws"), str(folder / "digits.npz")
+    for arguments in (["init", place, "--embeddings", vectors], ["neighbors", place, "--k", "10", "--workers", "1"]):
+        done = cccount(*arguments)
         assert done.code == 0, done.err
     return folder / "ws"
 

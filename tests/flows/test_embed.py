@@ -16,9 +16,9 @@ from cccount_dist.embedding.encoders import open_encoder
 from cccount_dist.embedding.images import load_image
 from flows.compute import open_client
 from flows.embed import embed
-from flows.initialise import initialise
-from storage.errors import InputError
-from storage.schema import EMBEDDINGS
+from flows.initialise import extend, initialise
+from storage.errors import InputError, WorkspaceError
+from storage.schema import EMBEDDINGS, ENCODED
 from storage.workspace import Workspace
 from tests.cccount_dist.embedding.pictures import hostile_files, write_folder
 
@@ -124,7 +124,7 @@ def test_a_collection_without_any_readable_image_is_an_error(tmp_path: Path, cli
 def test_vectors_without_images_cannot_be_embedded(tmp_path: Path, client: distributed.Client) -> None:
     np.save(tmp_path / "x.npy", np.eye(4, dtype=np.float32))
     initialise(str(tmp_path / "w"), embeddings=str(tmp_path / "x.npy"))
-    with pytest.raises(InputError, match="has no images"):
+    with pytest.raises(InputError, match="nothing to encode"):
         embed(str(tmp_path / "w"), encoder="hog", client=client)
 
 
@@ -157,3 +157,98 @@ def test_a_killed_run_loses_no_shard_and_the_bytes_are_equal(
         Workspace.open(place).array(EMBEDDINGS).fingerprint() for place in (workspace.location, tmp_path / "undisturbed")
     ]
     assert fingerprints[0] == fingerprints[1]
+
+
+def test_components_shorten_the_vectors_and_keep_what_the_encoder_gave(workspace: Workspace, client: distributed.Client) -> None:
+    embed(workspace.location, encoder="pixels", client=client)
+    plain = workspace.array(EMBEDDINGS).read()
+    report = embed(workspace.location, encoder="pixels", components=16, client=client)
+    assert (report["dimensions"], workspace.array(EMBEDDINGS).shape) == (16, (600, 16))
+    np.testing.assert_array_equal(workspace.array(ENCODED).read(), plain)
+    centred = plain - plain.mean(axis=0)
+    energy = float((workspace.array(EMBEDDINGS).read() ** 2).sum())
+    best = float((np.linalg.svd(centred, compute_uv=False)[:16] ** 2).sum())
+    assert energy == pytest.approx(best, rel=1e-3)
+    before = workspace.array(EMBEDDINGS).fingerprint()
+    Path(workspace.location, "markers/embeddings/000002.json").unlink()
+    embed(workspace.location, encoder="pixels", components=16, client=client)
+    assert workspace.array(EMBEDDINGS).fingerprint() == before
+    embed(workspace.location, encoder="pixels", client=client)
+    np.testing.assert_array_equal(workspace.array(EMBEDDINGS).read(), plain)
+    with pytest.raises(InputError, match="from 1 to 1024"):
+        embed(workspace.location, encoder="pixels", components=2000, client=client)
+
+
+def test_given_vectors_can_be_shortened_too(tmp_path: Path, client: distributed.Client) -> None:
+    x = np.random.default_rng(0).normal(size=(300, 12)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    initialise(str(tmp_path / "w"), embeddings=str(tmp_path / "x.npy"))
+    report = embed(str(tmp_path / "w"), components=4, client=client)
+    assert (report["encoder"], report["dimensions"]) == ("given", 4)
+    np.testing.assert_array_equal(Workspace.open(tmp_path / "w").array(ENCODED).read(), x)
+    assert embed(str(tmp_path / "w"), components=6, client=client)["dimensions"] == 6
+
+
+@pytest.mark.parametrize("components", [None, 8])
+def test_added_images_come_last_and_only_they_are_embedded(
+    tmp_path: Path, components: int | None, client: distributed.Client
+) -> None:
+    photos, location = tmp_path / "photos", str(tmp_path / "w")
+    first = write_folder(photos, 300)
+    (photos / "a/broken.png").write_bytes(b"no image")
+    initialise(location, images=str(photos))
+    embed(location, encoder="pixels", components=components, client=client)
+    before = Workspace.open(location).array(EMBEDDINGS).read()
+    assert extend(location, images=str(photos))["added"] == 0
+    for name in first:  # were one of them decoded again, it would fail now
+        (photos / name).write_bytes(b"")
+    write_folder(photos, 40, first=300)
+    assert extend(location, images=str(photos)) == {"workspace": location, "items": 341, "added": 40, "labelled": 0}
+    with pytest.raises(WorkspaceError, match="cccount embed"):
+        Workspace.open(location).array(EMBEDDINGS).require_complete()
+    report = embed(location, encoder="pixels", components=components, client=client)
+    assert [entry["id"] for entry in report["failed"]] == ["a/broken.png"]
+    after = Workspace.open(location).array(EMBEDDINGS).read()
+    np.testing.assert_array_equal(after[:301], before)
+    assert np.isfinite(after[301:]).all()
+    assert not (tmp_path / "w/previous.zarr").exists()
+    assert Workspace.open(location).collection().ids[301] == "a/0300.png"
+
+
+def test_an_id_cannot_come_to_mean_another_image(workspace: Workspace, tmp_path: Path) -> None:
+    write_folder(tmp_path / "other", 3)
+    with pytest.raises(InputError, match=r"the id 'a/0000\.png' is taken by"):
+        extend(workspace.location, images=str(tmp_path / "other"))
+    assert workspace.collection().items == 600
+
+
+@pytest.mark.parametrize(
+    ("name", "suffix", "items"), [("chimp_czoo_112px_jpeg", "jpg", 2109), ("gtsrb_32x32_webp", "webp", 2000)]
+)
+def test_real_collections_keep_count_order_and_labels_and_resume_with_equal_bytes(
+    name: str, suffix: str, items: int, tmp_path: Path, client: distributed.Client
+) -> None:
+    path = next(
+        (p / f"shared/data/{name}.npz" for p in Path(__file__).parents if (p / f"shared/data/{name}.npz").is_file()), None
+    )
+    if path is None:
+        pytest.skip(f"{name}.npz is not at hand: it may be used for research only and is not in the repository")
+    with np.load(path, allow_pickle=False) as arrays:
+        files, cuts, labels = arrays["jpeg"].tobytes(), arrays["offsets"].tolist(), arrays["labels"][:items].tolist()
+    for number, label in enumerate(labels):
+        file = tmp_path / f"photos/{label:02d}/{number:05d}.{suffix}"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(files[cuts[number] : cuts[number + 1]])
+    location = str(tmp_path / "w")
+    report = initialise(location, images=str(tmp_path / "photos"), labels="folder")
+    assert (report["items"], report["labelled"]) == (items, items)
+    ids = Workspace.open(location).collection().ids
+    assert ids == sorted(f"{label:02d}/{number:05d}.{suffix}" for number, label in enumerate(labels))
+    assert Workspace.open(location).collection().table.column("label").to_pylist() == [name.partition("/")[0] for name in ids]
+    assert embed(location, encoder="hog", client=client)["failed"] == []
+    array = Workspace.open(location).array(EMBEDDINGS)
+    before = array.fingerprint()
+    for shard in array.done()[::2]:
+        Path(location, f"markers/embeddings/{shard:06d}.json").unlink()
+    assert embed(location, encoder="hog", client=client)["shards_resumed"] == array.shards // 2
+    assert Workspace.open(location).array(EMBEDDINGS).fingerprint() == before

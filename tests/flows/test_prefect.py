@@ -85,7 +85,7 @@ def folder_of_images(folder: Path) -> Path:
 
 def test_the_whole_way_is_recorded_by_the_server(server: dict[str, str], tmp_path: Path) -> None:
     photos = folder_of_images(tmp_path / "photos")
-    place = tmp_path / "ws"
+    place = str(tmp_path / "ws")
     shown = cccount("init", place, "--images", photos, "--labels", tmp_path / "labels.npy")
     assert shown.code == 0, shown.err
     for arguments in (
@@ -94,7 +94,7 @@ def test_the_whole_way_is_recorded_by_the_server(server: dict[str, str], tmp_pat
         ["count", place, "--oracle", "labels", "--budget", "200"],
         ["verify", place],
     ):
-        shown = cccount(*arguments, "--json", **server)
+        shown = cccount(*arguments, "--json", variables=server)
         assert shown.code == 0, shown.err
         assert shown.out.count("\n") == 1
         assert states(server, f"cccount-{arguments[0]}") == [("COMPLETED", "Completed")]
@@ -124,7 +124,7 @@ def test_the_pipeline_flow_does_it_all_and_again_computes_nothing(server: dict[s
 
 
 def test_an_advance_that_finds_the_campaign_busy_is_skipped_not_failed(server: dict[str, str], workspace: Path) -> None:
-    cccount("count", workspace, "--budget", "50", "--campaign", "c")
+    cccount("count", workspace, "--method", "nis", "--budget", "50", "--campaign", "c")
     with CampaignFolder(Workspace.open(workspace), "c").lease():
         _call_flow(server, workspace)
     _call_flow(server, workspace)
@@ -140,14 +140,14 @@ def _call_flow(server: dict[str, str], workspace: Path) -> None:
 
 
 def test_a_failure_under_prefect_is_one_line_too(server: dict[str, str], workspace: Path) -> None:
-    shown = cccount("verify", workspace / "nothing", "--json", **server)
+    shown = cccount("verify", workspace / "nothing", "--json", variables=server)
     _one_line(shown)
     assert states(server, "cccount-verify")[-1] == ("FAILED", "Failed")
 
 
 def test_a_server_that_does_not_answer_is_said_at_once(workspace: Path) -> None:
     began = time.monotonic()
-    shown = cccount("verify", workspace, PREFECT_API_URL="http://127.0.0.1:9/api")
+    shown = cccount("verify", workspace, variables={"PREFECT_API_URL": "http://127.0.0.1:9/api"})
     _one_line(shown)
     assert "does not answer" in shown.line
     assert time.monotonic() - began < 15

@@ -1,0 +1,254 @@
+"""Step 4: blocks from units by greedy merging: the pair with the largest log-odds of "same" first, until none is positive.
+
+Log-odds = model + evidence of the answers - θ. Two units that nobody was asked about and that hold a large part of all pairs are
+not joined on the model's word alone (CAUTION). First "same" answers are left out, so that dense groups form before one answer can
+pull a part out of them; then all evidence counts. Only candidate pairs are looked at: O(pairs + merges · partners · d).
+"""
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+# numba infers the types of compiled functions from their arguments.
+
+import heapq
+
+import numpy as np
+from numba import njit
+
+from cccount_dist.clustering.evidence.kernels import OPTIONS, dot, longer, root
+
+LARGE = 0.1  # share of all pairs inside blocks from which a merge counts as large
+CAUTION = 2.5  # log-odds that a large merge without an answer needs in addition
+_FLOOR = 1e-3  # added to the average Jaccard similarity before the logarithm
+
+
+@njit(**OPTIONS)
+def features(link, product, size_a, size_b, square_a, square_b, far, unit):
+    """Return the three features of a pair of blocks that are not constant; `product` is the dot product of their vector sums."""
+    pairs = size_a * size_b
+    distance = square_a / size_a + square_b / size_b - 2.0 * product / pairs
+    return np.log(link / pairs + _FLOOR), (far - distance) / unit, min(3.0, np.log2(min(size_a, size_b)))
+
+
+@njit(**OPTIONS)
+def pair_features(first, second, link, size, total, square, far, unit):
+    """Return the features (P, 4) of pairs of units."""
+    out = np.ones((len(first), 4))
+    for p in range(len(first)):
+        a, b = first[p], second[p]
+        out[p, 1], out[p, 2], out[p, 3] = features(
+            link[p], dot(total[a], total[b]), size[a], size[b], square[a], square[b], far, unit
+        )
+    return out
+
+
+@njit(**OPTIONS)
+def _rows(units, first, second):
+    """Return for every unit where its pairs begin, and its pairs' numbers."""
+    start = np.zeros(units + 1, np.int64)
+    for p in range(len(first)):
+        start[first[p] + 1] += 1
+        start[second[p] + 1] += 1
+    for x in range(units):
+        start[x + 1] += start[x]
+    fill = start[:-1].copy()
+    pair = np.empty(2 * len(first), np.int64)
+    for p in range(len(first)):
+        pair[fill[first[p]]] = p
+        fill[first[p]] += 1
+        pair[fill[second[p]]] = p
+        fill[second[p]] += 1
+    return start, pair
+
+
+@njit(**OPTIONS)
+def _reports(x, y, version):
+    """Return whether the pair is read from the row of x: from that of a merged unit, whose sums are complete, or the lower one."""
+    if version[x] > 0 and version[y] > 0:
+        return x < y
+    return version[x] > 0 or (version[y] == 0 and x < y)
+
+
+@njit(**OPTIONS)
+def _held_back(evidence, pairs, within):
+    return CAUTION if evidence == 0.0 and pairs > LARGE * within else 0.0
+
+
+@njit(**OPTIONS)
+def agglomerate(first, second, link, evidence, known, size, total, square, weight, theta, far, unit):
+    """Merge units. `size`, `total` and `square` are changed in place.
+
+    Parameters: pairs of units (`first` < `second`) with link, evidence and features `known` (P, 4); the model's weights.
+    Returns
+    -------
+    merges (t, 2): kept and absorbed unit; their numbers (t, 8): link, evidence, sizes of both, features;
+    the unit that each unit is in now; pairs between the units that are left, their link, evidence and features.
+    """
+    units = len(size)
+    start, pair = _rows(units, first, second)
+    length = start[1:] - start[:-1]
+    start = start[:-1].copy()
+    end = len(pair)
+    partner = np.empty(end + 1024, np.int64)
+    links = np.empty(end + 1024)
+    evidences = np.empty(end + 1024)
+    for x in range(units):
+        for p in range(start[x], start[x] + length[x]):
+            partner[p] = first[pair[p]] + second[pair[p]] - x
+            links[p] = link[pair[p]]
+            evidences[p] = evidence[pair[p]]
+    parent = np.arange(units)
+    version = np.zeros(units, np.int64)
+    place = np.full(units, -1, np.int64)
+    merges = np.empty((units, 2), np.int64)
+    numbers = np.empty((units, 8))
+    made = 0
+    within = 0.0
+    for x in range(units):
+        within += size[x] * size[x] / 2
+    for phase in range(2):
+        # Pairs with positive log-odds: minus the log-odds, the two units, and the versions for which they hold.
+        heap = [(0.0, 0, 0, 0, 0, 0.0)]
+        waiting = [(0.0, 0, 0, 0, 0, 0.0)]  # positive, but large and not asked about: tried again when more is merged
+        for x in range(units):
+            if parent[x] != x:
+                continue
+            if phase == 1 and version[x] > 0:
+                _tidy(x, start, length, partner, links, evidences, parent, place)
+            for p in range(start[x], start[x] + length[x]):
+                y = root(parent, partner[p])
+                if not _reports(x, y, version):
+                    continue
+                if version[x] == 0 and version[y] == 0:
+                    f1, f2, f3 = known[pair[p], 1], known[pair[p], 2], known[pair[p], 3]
+                else:
+                    f1, f2, f3 = features(links[p], dot(total[x], total[y]), size[x], size[y], square[x], square[y], far, unit)
+                z = weight[0] + weight[1] * f1 + weight[2] * f2 + weight[3] * f3 - theta
+                e = evidences[p]
+                z += min(e, 0.0) if phase == 0 else e
+                if z > 0.0:
+                    a, b = min(x, y), max(x, y)
+                    z2 = z - _held_back(e, size[a] * size[b], within)
+                    (heap if z2 > 0.0 else waiting).append((-z2, a, b, version[a], version[b], e))
+        heap, waiting = heap[1:], waiting[1:]
+        heapq.heapify(heap)
+        while True:
+            if len(heap) == 0:
+                again = [(0.0, 0, 0, 0, 0, 0.0)]
+                for entry in waiting:
+                    a, b = entry[1], entry[2]
+                    if version[a] == entry[3] and version[b] == entry[4]:
+                        if _held_back(entry[5], size[a] * size[b], within) == 0.0:
+                            heap.append((entry[0] - CAUTION, a, b, entry[3], entry[4], entry[5]))
+                        else:
+                            again.append(entry)
+                waiting = again[1:]
+                if len(heap) == 0:
+                    break
+                heapq.heapify(heap)
+            entry = heapq.heappop(heap)
+            a, b = entry[1], entry[2]
+            if version[a] != entry[3] or version[b] != entry[4]:
+                continue
+            if end + length[a] + length[b] > len(partner):
+                room = 2 * len(partner) + length[a] + length[b]
+                partner, links, evidences = longer(partner, room), longer(links, room), longer(evidences, room)
+            between, e = 0.0, 0.0
+            for p in range(start[a], start[a] + length[a]):
+                if root(parent, partner[p]) == b:
+                    between += links[p]
+                    e += evidences[p]
+            f1, f2, f3 = features(between, dot(total[a], total[b]), size[a], size[b], square[a], square[b], far, unit)
+            merges[made, 0], merges[made, 1] = a, b
+            numbers[made, 0], numbers[made, 1], numbers[made, 2], numbers[made, 3] = between, e, size[a], size[b]
+            numbers[made, 4], numbers[made, 5], numbers[made, 6], numbers[made, 7] = 1.0, f1, f2, f3
+            made += 1
+            within += size[a] * size[b]
+            parent[b] = a
+            version[a] += 1
+            version[b] = -1
+            size[a] += size[b]
+            square[a] += square[b]
+            total[a] += total[b]
+            count = 0
+            for x in (a, b):
+                for p in range(start[x], start[x] + length[x]):
+                    y = root(parent, partner[p])
+                    if y == a:
+                        continue
+                    if place[y] < 0:
+                        place[y] = end + count
+                        partner[end + count] = y
+                        links[end + count] = 0.0
+                        evidences[end + count] = 0.0
+                        count += 1
+                    links[place[y]] += links[p]
+                    evidences[place[y]] += evidences[p]
+            start[a], length[a] = end, count
+            end += count
+            for p in range(start[a], start[a] + count):
+                y = partner[p]
+                place[y] = -1
+                f1, f2, f3 = features(links[p], dot(total[a], total[y]), size[a], size[y], square[a], square[y], far, unit)
+                z = weight[0] + weight[1] * f1 + weight[2] * f2 + weight[3] * f3 - theta
+                e = evidences[p]
+                z += min(e, 0.0) if phase == 0 else e
+                if z > 0.0:
+                    low, high = min(a, y), max(a, y)
+                    z2 = z - _held_back(e, size[a] * size[y], within)
+                    new = (-z2, low, high, version[low], version[high], e)
+                    if z2 > 0.0:
+                        heapq.heappush(heap, new)
+                    else:
+                        waiting.append(new)
+    # What is left: pairs that nothing happened to keep their features, the others come from the merged units' rows.
+    left = 0
+    for p in range(len(first)):
+        left += version[first[p]] == 0 and version[second[p]] == 0
+    for x in range(units):
+        if version[x] > 0:
+            _tidy(x, start, length, partner, links, evidences, parent, place)
+            for p in range(start[x], start[x] + length[x]):
+                left += _reports(x, partner[p], version)
+    out_first, out_second = np.empty(left, np.int32), np.empty(left, np.int32)
+    out_link, out_evidence, out_known = np.empty(left), np.empty(left), np.ones((left, 4))
+    at = 0
+    for p in range(len(first)):
+        if version[first[p]] == 0 and version[second[p]] == 0:
+            out_first[at], out_second[at] = first[p], second[p]
+            out_link[at], out_evidence[at] = link[p], evidence[p]
+            out_known[at] = known[p]
+            at += 1
+    for x in range(units):
+        if version[x] > 0:
+            for p in range(start[x], start[x] + length[x]):
+                y = partner[p]
+                if _reports(x, y, version):
+                    out_first[at], out_second[at] = min(x, y), max(x, y)
+                    out_link[at], out_evidence[at] = links[p], evidences[p]
+                    out_known[at, 1], out_known[at, 2], out_known[at, 3] = features(
+                        links[p], dot(total[x], total[y]), size[x], size[y], square[x], square[y], far, unit
+                    )
+                    at += 1
+    for x in range(units):
+        root(parent, x)
+    return merges[:made], numbers[:made], parent, out_first, out_second, out_link, out_evidence, out_known
+
+
+@njit(**OPTIONS)
+def _tidy(x, start, length, partner, links, evidences, parent, place):
+    """Bring the row of x up to date in place: present names, each once, x itself not among them."""
+    at = start[x]
+    for p in range(start[x], start[x] + length[x]):
+        y = root(parent, partner[p])
+        if y == x:
+            continue
+        a, b = links[p], evidences[p]
+        if place[y] < 0:
+            place[y] = at
+            partner[at] = y
+            links[at] = 0.0
+            evidences[at] = 0.0
+            at += 1
+        links[place[y]] += a
+        evidences[place[y]] += b
+    length[x] = at - start[x]
+    for p in range(start[x], at):
+        place[partner[p]] = -1

@@ -1,0 +1,78 @@
+"""Steps 5 and 6: what it is worth to ask about a pair of blocks or about a past merge, and the threshold θ that follows.
+
+Value = entropy drop of the merge × probability that the present decision is wrong. Merging at P(same) > F/2 maximises the pair F
+score (close to ARI); F itself is estimated from the same probabilities. O(pairs + merges).
+"""
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+# numba infers the types of compiled functions from their arguments.
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from cccount_dist.clustering.evidence.kernels import OPTIONS
+from cccount_dist.clustering.evidence.micro import Micro
+from cccount_dist.clustering.evidence.model import CLIP, Model
+from cccount_dist.clustering.evidence.partition import Floats, Partition
+
+LEAST_F = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What every question is worth, and how good the partition probably is."""
+
+    pair: Floats  # (P,) value of asking about two blocks
+    merge: Floats  # (t,) value of asking about the two halves of a merge
+    quality: float  # expected F score over pairs of items
+    theta: float  # log-odds from which two blocks are merged
+
+
+@njit(**OPTIONS)
+def _score(features, evidence, size_a, size_b, weight, covariance, items):
+    """Return for pairs of item sets P(same) and the entropy drop of merging them."""
+    same = np.empty(len(evidence))
+    drop = np.empty(len(evidence))
+    for p in range(len(evidence)):
+        z, variance = 0.0, 0.0
+        for i in range(4):
+            z += weight[i] * features[p, i]
+            for j in range(4):
+                variance += features[p, i] * covariance[i, j] * features[p, j]
+        z = max(-CLIP, min(CLIP, z / np.sqrt(1.0 + np.pi / 8.0 * variance))) + evidence[p]
+        same[p] = 1.0 / (1.0 + np.exp(-max(-30.0, min(30.0, z))))
+        a, b = size_a[p], size_b[p]
+        drop[p] = ((a + b) * np.log(a + b) - a * np.log(a) - b * np.log(b)) / items
+    return same, drop
+
+
+def worth(micro: Micro, partition: Partition, model: Model, theta: float) -> Worth:
+    """Return the value of every question under the present threshold, and the threshold for the next partition."""
+    pairs, merges = partition.pairs, partition.merges
+    items = float(micro.size.sum())
+    size_a, size_b = partition.size[pairs.first], partition.size[pairs.second]
+    same, drop = _score(pairs.features, pairs.evidence, size_a, size_b, model.weight, model.covariance, items)
+    missed = float((size_a * size_b * same).sum())
+    held, inner_drop = _score(
+        merges.features, merges.evidence, merges.left_size, merges.right_size, model.weight, model.covariance, items
+    )
+    inside = float((micro.size * (micro.size - 1) / 2).sum())
+    products = merges.left_size * merges.right_size
+    right = inside + float((products * held).sum())
+    claimed = inside + float(products.sum())
+    quality = 2 * right / max(claimed + right + missed, 1e-12)
+    level = 1.0 / (1.0 + np.exp(-theta))
+    half = min(max(quality, LEAST_F), 1.0) / 2
+    return Worth(drop * same * (1 - level) * 2, inner_drop * (1 - held) * level * 2, quality, float(np.log(half / (1 - half))))
+
+
+def best_first(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """Return where the `count` largest values are, largest first; equal ones in their order."""
+    if len(values) > count:
+        level = np.partition(values, len(values) - count)[len(values) - count]
+        chosen = np.flatnonzero(values >= level)
+    else:
+        chosen = np.arange(len(values))
+    return chosen[np.argsort(-values[chosen], kind="stable")][:count]

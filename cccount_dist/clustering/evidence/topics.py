@@ -1,0 +1,86 @@
+"""What can be asked about, most valuable first: two blocks (are they one?), or the two halves of a past merge (is it pure?)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cccount_dist.clustering.evidence.micro import Micro
+from cccount_dist.clustering.evidence.partition import Floats, Ints, Partition
+from cccount_dist.clustering.evidence.questions import Worth, best_first
+from cccount_dist.clustering.evidence.representatives import side
+
+CONFIRM = 0.02  # share of all pairs inside blocks from which a surprising answer is confirmed
+_UNSURE = 0.5  # what is left of a value after each unsure answer
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """Two sets of micro-clusters that a question may be asked about."""
+
+    purpose: str
+    left: tuple[int, ...]  # the largest micro-clusters of both sets
+    right: tuple[int, ...]
+    features: Floats  # (4,)
+    together: bool  # whether the partition puts them together
+    teaches: bool  # nothing was asked between them: the model learns from the answer
+    weighty: bool  # so large that a surprising answer is confirmed
+    case: int | None = None  # first question about these sets, if this one confirms it
+
+
+def again_about(topic: Topic, case: int) -> Topic:
+    """Return the topic of a question that confirms the first one of a case."""
+    return replace(topic, purpose=f"confirm {topic.purpose}", case=case)
+
+
+def topics(micro: Micro, partition: Partition, worth: Worth, count: int, unsure: NDArray[np.int64]) -> Iterator[Topic]:
+    """Yield the `count` most valuable topics, most valuable first."""
+    pair, merge = best_first(worth.pair, count), best_first(worth.merge, count)
+    halves = [_blocks(partition, int(p)) for p in pair] + [_halves(partition, int(t)) for t in merge]
+    value = np.concatenate([worth.pair[pair], worth.merge[merge]])
+    if len(unsure):
+        value = value * [_UNSURE ** _between(partition, unsure, left, right) for left, right in halves]
+    for at in np.argsort(-value, kind="stable")[:count].tolist():
+        if value[at] <= 0.0:
+            return
+        left, right = halves[at]
+        if at < len(pair):
+            number, source = int(pair[at]), partition.pairs
+            sizes = partition.size[source.first[number]] * partition.size[source.second[number]]
+        else:
+            number, source = int(merge[at - len(pair)]), partition.merges
+            sizes = source.left_size[number] * source.right_size[number]
+        known = bool(source.evidence[number] != 0.0)
+        kind = "merge" if at < len(pair) else "purity"
+        yield Topic(
+            f"confirm {kind}" if known else kind,
+            side(micro, left),
+            side(micro, right),
+            source.features[number],
+            at >= len(pair),
+            not known,
+            not known and bool(sizes > CONFIRM * partition.within),
+        )
+
+
+def _blocks(partition: Partition, number: int) -> tuple[Ints, Ints]:
+    pairs = partition.pairs
+    return partition.micros_of(int(pairs.first[number])), partition.micros_of(int(pairs.second[number]))
+
+
+def _halves(partition: Partition, number: int) -> tuple[Ints, Ints]:
+    merges = partition.merges
+    return (
+        partition.micros(int(merges.left[number]), int(merges.left_count[number])),
+        partition.micros(int(merges.right[number]), int(merges.right_count[number])),
+    )
+
+
+def _between(partition: Partition, unsure: NDArray[np.int64], left: Ints, right: Ints) -> int:
+    """Return how many unsure answers there are between two runs of the order."""
+    at = partition.position[unsure]
+    first, second = partition.position[left[0]], partition.position[right[0]]
+    in_left = (at >= first) & (at < first + len(left))
+    in_right = (at >= second) & (at < second + len(right))
+    return int(((in_left[:, 0] & in_right[:, 1]) | (in_left[:, 1] & in_right[:, 0])).sum())

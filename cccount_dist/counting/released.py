@@ -1,0 +1,111 @@
+"""The form that the NIS authors released, which is not the one that they printed: the anchor itself is forced in, once.
+
+    n̄(u) = 1/M · (1/q_u(u) + Σ s(u, v)/q_u(v) over M - 1 free draws, u included),      estimate = mean of 1/(Q(u) n̄(u))
+
+E[n̄] = ((M - 1) · size + 1/q_u(u))/M: too large, so the count starts too low; 1/n̄ of a noisy n̄ pulls it up. The two biases
+cross. Theirs are also N : M = 1 : 1 and a variance divided by N. Kept for comparison. Cost as in `nested.py`.
+"""
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cccount_dist.counting.nested import NestedSampler, Proposal
+from cccount_dist.counting.population import Population
+from cccount_dist.counting.similarities import Similarity
+from cccount_dist.similarity.draws import WeightedDraws
+
+RELEASED_RATIO = 1
+FLOOR = 0.01  # of a similarity that can be 0: their softmax never is
+
+
+class SelfProposal(Proposal, Protocol):
+    """A proposal that draws the anchor itself, too."""
+
+    def own(self, u: int) -> float:
+        """Return q_u(u)."""
+
+
+class ReleasedProposal:
+    """Q ∝ 1/(1 + degree), and q_u ∝ ŝ over all items, u with ŝ(u, u) = 1."""
+
+    name = "nis-released"
+
+    def __init__(self, similarity: Similarity) -> None:
+        self._similarity = similarity
+        self._population = Population(similarity.degree)
+        self._outer = WeightedDraws.of(1.0 / (1.0 + self._population.degree))
+        self._last: tuple[int, WeightedDraws] | None = None  # the row of the anchor at hand is needed twice
+
+    @property
+    def items(self) -> int:
+        return self._population.items
+
+    def anchor(self, uniform: float) -> tuple[int, float]:
+        place = self._outer.at(np.array([uniform]))
+        return self._population.item(int(place[0])), float(self._outer.probability(place)[0])
+
+    def draw(self, u: int, uniform: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        near = self._near(u)
+        place = near.at(uniform[:, 1])
+        return self._population.to_items(place), near.probability(place)
+
+    def own(self, u: int) -> float:
+        return float(self._near(u).probability(np.array([self._population.place(u)]))[0])
+
+    def _near(self, u: int) -> WeightedDraws:
+        if self._last is None or self._last[0] != u:
+            row = np.array(self._similarity.row(u))
+            if not self._similarity.positive:
+                np.maximum(row, FLOOR, out=row)
+            row[u] = self._similarity.OWN
+            self._last = u, WeightedDraws.of(self._population.restrict(row))
+        return self._last[1]
+
+
+class ReleasedUniform:
+    """Q = q = 1/n, the anchor itself included."""
+
+    name = "nested-mc-released"
+
+    def __init__(self, degree: NDArray[np.float64]) -> None:
+        self._population = Population(degree)
+
+    @property
+    def items(self) -> int:
+        return self._population.items
+
+    def anchor(self, uniform: float) -> tuple[int, float]:
+        return self._population.item(int(uniform * self.items)), 1.0 / self.items
+
+    def draw(self, u: int, uniform: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:  # noqa: ARG002
+        place = np.floor(uniform[:, 1] * self.items).astype(np.int64)
+        return self._population.to_items(place), np.full(len(place), 1.0 / self.items)
+
+    def own(self, u: int) -> float:  # noqa: ARG002
+        return 1.0 / self.items
+
+
+class ReleasedSampler(NestedSampler):
+    """The sampler. Each anchor has r · N free draws and the forced one, which nobody is asked about."""
+
+    def __init__(self, proposal: SelfProposal, *, seed: int, level: float = 0.95, ratio: int = RELEASED_RATIO) -> None:
+        super().__init__(proposal, seed=seed, level=level, ratio=ratio)
+        self._self_proposal = proposal
+        self._own: dict[int, float] = {}
+
+    def _size(self, u: int, hits: float, drawn: int) -> float:
+        if u not in self._own:
+            self._own[u] = self._self_proposal.own(u)
+        return (1.0 / self._own[u] + hits) / (1 + drawn)
+
+    def _interval(self, terms: Sequence[float]) -> tuple[float, float, float]:
+        count = len(terms)
+        mean = math.fsum(terms) / count
+        variance = math.fsum((term - mean) ** 2 for term in terms) / count
+        half = NormalDist().inv_cdf(0.5 + self._level / 2) * math.sqrt(variance / count)
+        return mean, mean - half, mean + half

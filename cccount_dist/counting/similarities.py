@@ -1,0 +1,152 @@
+"""The similarities ŝ of section 4: the workspace's own (cosine, correlation), k-means soft assignments, softmax.
+
+`soft`: w_i = exp(-|x_i - c_k|²/2σ²) for the k centres at the elbow (equation 10), and the correlation of w_u and w_v (equation
+11); (n, k) float32. `softmax`: exp(cos/τ), each row divided by its sum. A row takes O(n d), for `soft` O(n k); nothing is n × n.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from cccount_dist.clustering.kmeans import KMeansFit, kmeans, squared_distances
+from cccount_dist.counting.baselines.elbow import kmeans_elbow
+from cccount_dist.similarity.metrics import prepare, usable
+from cccount_dist.similarity.rows import BLOCK_ROWS, row_weights
+from storage.errors import InputError
+
+SIMILARITIES = ("metric", "soft", "softmax")
+SMALLEST_TAU = 0.1  # below, a row's weights no longer fit into the whole numbers that draws are made with
+_EXACT = 8192
+_COLUMNS = 2048
+_WHOLE = 2.0**30
+
+
+@dataclass(frozen=True, slots=True)
+class Similarity:
+    """What the proposals of a nested sampler are made from."""
+
+    name: str
+    row: Callable[[int], NDArray[np.floating]]  # weights in [0, 1] of item u to all items; 0 to itself
+    degree: NDArray[np.float64]  # (n,) decides Q ∝ 1/(1 + degree); NaN for an item that is not counted
+    positive: bool  # whether every weight is above 0, so that no pair is out of reach
+
+    OWN = 1.0  # weight of an item to itself, on the scale of `row`
+
+
+def metric_similarity(vectors: NDArray[np.float32], degree: NDArray[np.float64]) -> Similarity:
+    """Return the clipped similarity of prepared vectors: cosine or correlation."""
+    if len(vectors) != len(degree):
+        raise InputError(f"there are {len(vectors)} vectors and {len(degree)} degrees: they must be of the same items")
+    return Similarity("metric", lambda u: row_weights(vectors, u), degree, positive=False)
+
+
+def soft_similarity(
+    vectors: NDArray[np.float32], *, seed: int = 0, clusters: int | None = None, sigma: float | None = None
+) -> Similarity:
+    """Return the correlation of soft assignments, clipped at 0; k at the elbow unless given, σ as in `soft_assignments`.
+
+    The degree is exact up to 8,192 items; above, it is estimated from 2,048 random ones, because any Q > 0 leaves the estimate
+    consistent. So it takes O(n k · 2,048), beside the time of the elbow.
+    """
+    rows = usable(vectors)
+    items = vectors if rows.all() else vectors[rows]
+    fit = kmeans_elbow(items, seed=seed).fit if clusters is None else kmeans(items, clusters, seed=seed)
+    soft = np.full((len(vectors), len(fit.centres)), np.nan, np.float32)
+    soft[rows] = soft_assignments(items, fit, sigma=sigma)
+    degrees = np.full(len(vectors), np.nan)
+    degrees[rows] = _degree(soft if rows.all() else soft[rows], seed)
+    return Similarity("soft", lambda u: row_weights(soft, u), degrees, positive=False)
+
+
+def soft_assignments(vectors: NDArray[np.float32], fit: KMeansFit, *, sigma: float | None = None) -> NDArray[np.float32]:
+    """Return the rows of equation 10, centred and of unit length: (n, k) float32, computed block by block.
+
+    σ is the mean distance to the nearest centre unless given. (The paper set it by hand for each of its three encoders.)
+    """
+    if sigma is not None and not sigma > 0:
+        raise InputError(f"sigma must be above 0, and is {sigma}")
+    soft = np.empty((len(vectors), len(fit.centres)), np.float32)
+    with threadpool_limits(1):
+        if sigma is None:
+            near = [np.sqrt(block.min(axis=1)).sum() for _, block in squared_distances(vectors, fit.centres)]
+            sigma = float(np.sum(near)) / len(vectors) or 1.0
+        for rows, block in squared_distances(vectors, fit.centres):
+            # A factor that is common to a row leaves its correlations as they are, and keeps far items from becoming all 0.
+            block -= block.min(axis=1, keepdims=True)
+            soft[rows] = prepare(np.exp(block / (-2.0 * sigma**2)).astype(np.float32), "correlation")
+    return soft
+
+
+def softmax_similarity(vectors: NDArray[np.float32], degree: NDArray[np.float64], *, tau: float = 0.5) -> Similarity:
+    """Return the softmax over a row's cosines with temperature τ. Each row sums to 1: all degrees are equal, and Q is uniform."""
+    if not tau >= SMALLEST_TAU:
+        raise InputError(f"tau must be at least {SMALLEST_TAU}, and is {tau}")
+    if len(vectors) != len(degree):
+        raise InputError(f"there are {len(vectors)} vectors and {len(degree)} degrees: they must be of the same items")
+
+    def row(u: int) -> NDArray[np.float64]:
+        weights = np.exp((dots(vectors, u) - 1.0) / tau)
+        weights[u] = 0.0
+        return weights
+
+    return Similarity("softmax", row, np.where(np.isnan(degree), np.nan, 0.0), positive=True)
+
+
+def dots(vectors: NDArray[np.float32], u: int) -> NDArray[np.float64]:
+    """Return the dot products of item u with all items, in [-1, 1]; -1 with an item that has no vector."""
+    found = np.empty(len(vectors))
+    row = vectors[u].copy()
+    for start in range(0, len(vectors), BLOCK_ROWS):
+        block = np.ascontiguousarray(vectors[start : start + BLOCK_ROWS])
+        _block_dots(block, row, found[start : start + BLOCK_ROWS])
+    return found
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def _block_dots(block: NDArray[np.float32], row: NDArray[np.float32], out: NDArray[np.float64]) -> None:
+    for item in range(block.shape[0]):
+        total = 0.0
+        for dimension in range(block.shape[1]):  # in float64 and in order: the same on every machine
+            total += np.float64(block[item, dimension]) * np.float64(row[dimension])
+        out[item] = -1.0 if np.isnan(total) else min(max(total, -1.0), 1.0)
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def _add_clipped(
+    rows: NDArray[np.float32], columns: NDArray[np.float32], own: NDArray[np.int64], sums: NDArray[np.int64]
+) -> None:
+    """Add the similarity of each row to the items of `columns` (k, m), without the column that is the row's own item."""
+    dots = np.empty(columns.shape[1], np.float32)
+    for row in range(rows.shape[0]):
+        dots[:] = 0.0
+        for dimension in range(rows.shape[1]):
+            factor = rows[row, dimension]
+            for column in range(columns.shape[1]):
+                dots[column] += factor * columns[dimension, column]
+        if own[row] >= 0:
+            dots[own[row]] = 0.0
+        for column in range(columns.shape[1]):
+            sums[row] += np.int64(min(max(dots[column], np.float32(0.0)), np.float32(1.0)) * np.float32(_WHOLE))
+
+
+def _degree(rows: NDArray[np.float32], seed: int) -> NDArray[np.float64]:
+    """Return the sum of clipped similarity to all other rows, for more than 8,192 rows estimated from 2,048 of them."""
+    items = len(rows)
+    random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(2**31,))))
+    chosen = np.arange(items) if items <= _EXACT else np.sort(random.permutation(items)[:_COLUMNS])
+    sums = np.zeros(items, np.int64)
+    for start in range(0, len(chosen), 128):
+        mine = chosen[start : start + 128]
+        own = np.full(items, -1, np.int64)
+        own[mine] = np.arange(len(mine))
+        columns = np.ascontiguousarray(rows[mine].T)
+        for first in range(0, items, BLOCK_ROWS):
+            stop = first + BLOCK_ROWS
+            _add_clipped(np.ascontiguousarray(rows[first:stop]), columns, own[first:stop], sums[first:stop])
+    others = len(chosen) - np.isin(np.arange(items), chosen)
+    degrees: NDArray[np.float64] = sums / _WHOLE * ((items - 1) / np.maximum(others, 1))
+    return degrees
