@@ -54,6 +54,7 @@ class Engine:
     def __init__(self, order: Order, forest: Forest, beliefs: Beliefs, *, threads: int | None = None) -> None:
         self.forest = forest
         self.beliefs = beliefs
+        self._order = order
         self.simulated = 0
         self._history = history_of(order, forest)
         self._groups = groups_of(forest, self._history)
@@ -75,8 +76,8 @@ class Engine:
         if len(open_groups):
             share = np.minimum(1.0, forest.weight[table[open_groups, 1]] * forest.weight[table[open_groups, 2]] / self._together)
             promising = open_groups[np.argsort(-bound[open_groups] * share, kind="stable")[: 4 * self._threads]]
-            self._simulate(promising, bound, best, stop_early=False)  # a large value early saves most of the others
-            self._simulate(open_groups[np.argsort(-bound[open_groups], kind="stable")], bound, best, stop_early=True)
+            self._simulate(promising, bound, best, stop_early=0)  # a large value early saves most of the others
+            self._simulate(open_groups[np.argsort(-bound[open_groups], kind="stable")], bound, best, stop_early=1)
         found = [(-closed[0], int(closed[1]), int(closed[2]), False)] if closed[0] >= 0.0 else []
         value = np.where((self._jaccard >= 0.0) & (bound >= 0.0), bound * (1.0 - self._jaccard), -1.0)
         if value.max(initial=-1.0) >= max(best[0], 0.0):
@@ -98,7 +99,7 @@ class Engine:
             joined = int(self.forest.weight[one] * self.forest.weight[other])
         return self.forest.weight[self._history.stage[last]], joined
 
-    def _simulate(self, numbers: Int64s, bound: NDArray[np.float64], best: NDArray[np.float64], *, stop_early: bool) -> None:
+    def _simulate(self, numbers: Int64s, bound: NDArray[np.float64], best: NDArray[np.float64], *, stop_early: int) -> None:
         before = np.count_nonzero(self._jaccard >= 0.0)
         shares = [numbers[start :: self._threads] for start in range(self._threads)]
         if self._threads == 1:
@@ -108,15 +109,18 @@ class Engine:
                 list(pool.map(self._simulate_share, shares, repeat(bound), repeat(best), repeat(stop_early)))
         self.simulated += int(np.count_nonzero(self._jaccard >= 0.0) - before)
 
-    def _simulate_share(self, numbers: Int64s, bound: NDArray[np.float64], best: NDArray[np.float64], stop_early: bool) -> None:  # noqa: FBT001
+    def _simulate_share(self, numbers: Int64s, bound: NDArray[np.float64], best: NDArray[np.float64], stop_early: int) -> None:
         forest, history = self.forest, self._history
+        run = (
+            self._order.first, self._order.second, forest.leaf, forest.merges, forest.low, forest.high, forest.weight, self._cluster,
+            history.rows, history.stage,
+        )  # fmt: skip
         rows = _ROWS
         while len(numbers):
-            scratch = new_scratch(forest.leaves, len(history.rank), forest.clusters, rows)
+            scratch = new_scratch(forest.leaves, len(history.rows), forest.clusters, rows)
             done = simulate_until(
-                numbers, self._groups.table, bound, self._jaccard, best, forest.wanted, forest.merges, forest.low, forest.high,
-                forest.weight, self._cluster, self._together, history.rank, history.apart, history.stage, scratch, stop_early,
-            )  # fmt: skip
+                numbers, self._groups.table, bound, self._jaccard, best, forest.wanted, self._together, run, scratch, stop_early
+            )
             numbers = numbers[done:]
             rows = min(4 * rows, forest.leaves + 2)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cccount_dist.clustering.hacc.forest import Bytes, Forest, Int32s, compiled
+from cccount_dist.clustering.hacc.forest import Forest, Int32s, compiled
 from cccount_dist.clustering.hacc.history import History
 
 SPLIT = -1  # in place of Z
@@ -29,18 +29,18 @@ def groups_of(forest: Forest, history: History) -> Groups:
     """Return the groups of all questions about a forest."""
     # A "same" between two clusters leaves one tree less: the last merge that is kept would not come, unless the run ends early.
     meeting = forest.kept if forest.dead_end else forest.kept - 1
-    table, of_pair = find_groups(forest.merges, forest.kept, meeting, forest.low, forest.high, history.apart, history.stage)
+    table, of_pair = find_groups(forest.merges, forest.kept, meeting, forest.low, forest.high, history.rows, history.stage)
     return Groups(table, of_pair)
 
 
 @compiled  # type: ignore[untyped-decorator, unused-ignore]
 def find_groups(
-    merges: Int32s, kept: int, meeting: int, low: Int32s, high: Int32s, apart: Bytes, stage: Int32s
+    merges: Int32s, kept: int, meeting: int, low: Int32s, high: Int32s, rows: Int32s, stage: Int32s
 ) -> tuple[Int32s, Int32s]:
-    leaves = apart.shape[1]
+    leaves = rows.shape[1]
     of_pair = np.full((leaves, leaves), NONE, np.int32)
     table = np.empty((4 * leaves + 16, 4), np.int32)
-    seen = np.full(apart.shape[0], -1, np.int32)  # by node: it was met in this round
+    seen = np.full(rows.shape[0], -1, np.int32)  # by node: it was met in this round
     found = 0
     for number in range(kept):
         one, other = merges[number, 0], merges[number, 1]
@@ -56,12 +56,13 @@ def find_groups(
         for side in range(2):
             free, bound = merges[number, side], merges[number, 1 - side]  # trees apart from `bound` only
             turn = 2 * number + side
+            seen[bound] = turn
             for x in range(leaves):
-                if apart[free, x]:
+                if rows[free, x] < 0:
                     seen[stage[number, x]] = turn
             for x in range(leaves):
                 third = stage[number, x]
-                if apart[bound, x] and seen[third] != turn:
+                if rows[bound, x] < 0 and seen[third] != turn:
                     seen[third] = turn
                     table[found, 0], table[found, 1], table[found, 2], table[found, 3] = number, free, bound, third
                     front, back = (free, third) if low[free] < low[third] else (third, free)
