@@ -24,7 +24,7 @@ SPREADS = np.array([0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95, 
 MEANS = 200  # mean sizes on the grid, even in their logarithm
 SIZES = 160  # sizes on the grid: every whole number while they are small, then even in their logarithm
 # Two priors of the spread. The first is half-normal, with a share of about equal sizes, which many collections have. The second
-# expects unequal sizes: with few matches the data cannot tell them apart, and an interval must not depend on which one is believed.
+# expects unequal sizes: with few matches data cannot tell them apart, and an interval must not depend on which one is believed.
 PRIOR_SPREAD, EQUAL, EQUAL_SHARE = 0.8, 0.3, 0.3
 UNEQUAL_MEAN, UNEQUAL_DEVIATION = 0.7, 0.45
 _NEGLIGIBLE = 1e-7  # posterior weight of a grid point that is left out
