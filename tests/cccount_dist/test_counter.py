@@ -25,7 +25,14 @@ def same(u: int, v: int) -> bool:
 
 def test_it_follows_scikit_learns_conventions() -> None:
     counter = ClusterCounter(method="nis", budget=99, random_state=3)
-    assert counter.get_params() == {"method": "nis", "budget": 99, "level": 0.95, "metric": "cosine", "random_state": 3}
+    assert counter.get_params() == {
+        "method": "nis",
+        "budget": 99,
+        "level": 0.95,
+        "wrong_answers": "none",
+        "metric": "cosine",
+        "random_state": 3,
+    }
     assert clone(counter).set_params(budget=7).budget == 7
     assert "budget=99" in repr(counter)
     with pytest.raises(NotFittedError):
@@ -139,4 +146,5 @@ def test_an_oracle_that_errs_is_asked_again_about_what_it_said() -> None:
     counter = ClusterCounter("placing", budget=200, wrong_answers="estimate").fit(X, oracle=oracle)
     assert max(calls.values()) > 1
     assert counter.n_inferred_ == 0
+    assert counter.n_clusters_ is not None
     assert counter.interval_[0] <= counter.n_clusters_ <= counter.interval_[1]
