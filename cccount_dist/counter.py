@@ -28,6 +28,7 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
     method : `auto` (placing), `placing`, or one of the paper's: see `cccount_dist.counting.methods.METHODS`
     budget : the largest number of questions that the oracle is asked
     level : of the interval
+    wrong_answers : `none` (the oracle is right), `estimate`, or two rates like `0.04,0.02`: misses, and false "same"; for placing
     metric : `cosine` or `correlation`, the similarity that guides the questions
     random_state : the same number gives the same questions; None and a `RandomState` work as in scikit-learn
 
@@ -58,12 +59,14 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         *,
         budget: int = 2000,
         level: float = 0.95,
+        wrong_answers: str = "none",
         metric: Metric = "cosine",
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.method = method
         self.budget = budget
         self.level = level
+        self.wrong_answers = wrong_answers
         self.metric = metric
         self.random_state = random_state
 
@@ -95,6 +98,7 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
             degree=degree(vectors) if needs_degree(method) else np.zeros(items),
             seed=_seed(self.random_state),
             level=self.level,
+            parameters={"wrong_answers": self.wrong_answers} if method == "placing" else {},
         )
         constraints = Constraints()
         tally = drive(sampler, FunctionOracle(oracle), budget=budget, items=items, constraints=constraints)
