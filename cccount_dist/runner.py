@@ -31,7 +31,6 @@ from storage.settings import Goal, Settings
 ResultT = TypeVar("ResultT")
 
 BATCH = 256  # questions of one step: large enough that parts stay few, small enough that little is open at a kill
-AHEAD = 256  # questions that lie ready for people, so that nobody waits for a step
 
 State = Literal["running", "waiting", "done", "stopped"]
 PEOPLE_SOURCES = ("people", "file")  # answers of these sources are shared between campaigns; simulated ones are not
@@ -55,6 +54,9 @@ class CampaignRunner(ABC, Generic[ResultT]):
 
     What a campaign is about, a count or a grouping, is in the subclasses (`counting/runner.py`, `clustering/runner.py`).
     """
+
+    ahead = 256  # questions that lie ready for people, so that nobody waits for a step
+    at_once = BATCH  # questions that a simulated oracle, which answers at once, is asked in one round
 
     def __init__(self, folder: CampaignFolder, lease: Lease, inputs: Inputs) -> None:
         self.folder = folder
@@ -194,7 +196,7 @@ class CampaignRunner(ABC, Generic[ResultT]):
         # Questions may be open: people left them, or a process was killed between the two writes.
         questions = self.pending()[: self._left(goal)]
         while len(written) < batch:
-            questions = questions or self._ask(min(batch - len(written), self._left(goal)))
+            questions = questions or self._ask(min(batch - len(written), self._left(goal), self.at_once))
             written += (rows := self._answered(questions, goal, oracle))
             questions = []
             if not rows or self._left(goal) <= 0 or self._finished_by_itself(goal):
@@ -234,7 +236,7 @@ class CampaignRunner(ABC, Generic[ResultT]):
     def _publish(self, goal: Goal) -> None:
         """Keep questions ready for people, never more than the budget allows."""
         while True:
-            wanted = min(AHEAD, self._left(goal)) - asked_at_once(self.pending())
+            wanted = min(self.ahead, self._left(goal)) - asked_at_once(self.pending())
             if wanted <= 0 or self._finished_by_itself(goal) or not self._ask(wanted):
                 return
             self._write_questions()
@@ -270,7 +272,7 @@ class CampaignRunner(ABC, Generic[ResultT]):
             return "done"
         if self._left(goal) <= 0:
             return "done" if target is None else "stopped"
-        waits = goal.oracle == "people" and asked_at_once(self.pending()) >= min(AHEAD, self._left(goal))
+        waits = goal.oracle == "people" and asked_at_once(self.pending()) >= min(self.ahead, self._left(goal))
         return "waiting" if waits else "running"
 
     def _refresh(self, state: State) -> Progress[ResultT]:

@@ -18,6 +18,10 @@ from storage.workspace import Workspace
 class ClusterRunner(CampaignRunner[Grouping]):
     """Advances a campaign of kind `cluster`."""
 
+    # Each answer changes what is worth asking next: few questions are open at a time, and a simulation asks them one by one.
+    ahead = 16
+    at_once = 1
+
     def make_sampler(self) -> Sampler[Grouping]:
         neighbors, similarity = _neighbor_lists(self.folder.workspace)
         given = dict(self.settings.parameters)

@@ -15,9 +15,9 @@ from cccount_dist.counting.mixture import Posterior, mixture_posterior
 
 Counts = NDArray[np.int64]
 _SHAPE = 4.0  # the number of false splits is known up to a factor: gamma with coefficient of variation 1/2
-_CASES = 8  # equally likely numbers of false splits that are followed
+_CASES, _TAIL = 9, 0.01  # numbers of false splits that are followed; those beyond the tails count with the outermost
 LOOKS = 3  # what looking again and again until the interval is narrow costs: as much as so many independent looks
-_NONE = 0.02  # fewer expected false splits than this are none
+_NONE = 0.01  # fewer expected false splits than this are none
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,8 @@ def _richness(counts: Counts, items: int, level: float, false_splits: float) -> 
 def _intervals(cases: list[tuple[float, Counts]], posterior: Posterior, items: int, level: float) -> tuple[Interval, Interval]:
     """Chao's interval, over all cases of what was seen, and the mixture's."""
     chaos = [chao_without_replacement(case, items, level) for _, case in cases]
-    chao = (chaos[len(chaos) // 2][0], min(c[1] for c in chaos), max(c[2] for c in chaos))
+    likeliest = int(np.argmax([weight for weight, _ in cases]))
+    chao = (chaos[likeliest][0], min(c[1] for c in chaos), max(c[2] for c in chaos))
     tail = (1.0 - level) / 2
     return chao, (posterior.relative_median(), posterior.quantile(tail), posterior.quantile(1.0 - tail))
 
@@ -86,10 +87,15 @@ def split_cases(counts: Counts, false_splits: float) -> list[tuple[float, Counts
     """
     if false_splits < _NONE:
         return [(1.0, counts)]
-    middles = (np.arange(_CASES) + 0.5) / _CASES
-    numbers = np.minimum(nbinom.ppf(middles, _SHAPE, _SHAPE / (_SHAPE + false_splits)), len(counts) - 1).astype(int)
-    values, times = np.unique(numbers, return_counts=True)
-    return [(float(t) / _CASES, without_smallest(counts, int(v))) for v, t in zip(values, times, strict=True)]
+    law = nbinom(_SHAPE, _SHAPE / (_SHAPE + false_splits))
+    low, high = law.ppf(_TAIL), law.ppf(1.0 - _TAIL)
+    numbers = np.unique(np.round(np.linspace(low, high, _CASES)))  # all of them, while they are few
+    edges = np.concatenate([[-1.0], (numbers[1:] + numbers[:-1]) // 2, [np.inf]])
+    weights = np.diff(law.cdf(edges))
+    return [
+        (float(weight), without_smallest(counts, min(int(number), len(counts) - 1)))
+        for number, weight in zip(numbers, weights, strict=True)
+    ]
 
 
 def without_smallest(counts: Counts, number: int) -> Counts:

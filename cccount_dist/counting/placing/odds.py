@@ -36,6 +36,7 @@ class Trial:
         self.same = np.empty(0, np.int64)
         self.unsure = np.empty(0, np.int64)
         self.paged = np.empty(0, np.bool_)
+        self.picked = np.empty(0, np.bool_)  # on the page
         self.pages = 0
         self.catch_up()
 
@@ -53,6 +54,7 @@ class Trial:
             self.times, self.same = np.concatenate([self.times, more]), np.concatenate([self.same, more])
             self.unsure = np.concatenate([self.unsure, more])
             self.paged = np.concatenate([self.paged, more.astype(np.bool_)])
+            self.picked = np.concatenate([self.picked, more.astype(np.bool_)])
         retired = ~self.state.clusters.live[:count]
         self.odds[retired], self.times[retired] = 0.0, _RETIRED
 
@@ -95,6 +97,7 @@ class Trial:
         miss, false_same = (self.page_miss, self.page_false) if paged else (self.miss, self.false_same)
         if value >= 0.5:
             self.same[cluster] += 1
+            self.picked[cluster] |= paged
             self.odds[cluster] *= (1.0 - miss) / (0.5 * false_same if paged else false_same)
         else:
             self.odds[cluster] *= miss / (1.0 - false_same)
@@ -149,16 +152,17 @@ def _commit(trial: Trial, hit: int | None) -> None:
         state.set_aside(trial.item, unsure, settled=bool((asked & (trial.unsure == 0)).any()))
         return
     refuted = asked & ~trial.paged & (2 * trial.same <= trial.times)
+    false_picks = asked & trial.picked
     if hit is not None:
-        refuted[hit] = False
+        refuted[hit] = false_picks[hit] = False
         rates.repeats += int(trial.times[hit]) - 1
-        rates.missed += int(trial.times[hit] - trial.same[hit])
+        rates.missed += int(trial.times[hit] - trial.same[hit] - (trial.paged[hit] and not trial.picked[hit]))
+        rates.page_matches += bool(trial.paged[hit])
+        rates.page_missed += bool(trial.paged[hit] and not trial.picked[hit])
     rates.refuted += int(trial.times[refuted].sum())
     rates.false += int(trial.same[refuted].sum())
     rates.pages += trial.pages
-    rates.false_picks += int(
-        np.count_nonzero(asked & trial.paged & (trial.same == 1) & (trial.times > 1) & (np.arange(len(asked)) != hit))
-    )
+    rates.false_picks += int(np.count_nonzero(false_picks))
     rows = np.flatnonzero(asked)
     state.chances.learn(trial.features[rows], None if hit is None else int(np.searchsorted(rows, hit)))
     state.placed += 1

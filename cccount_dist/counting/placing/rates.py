@@ -1,4 +1,4 @@
-"""How often answers are wrong: given, or estimated on the way from repeated questions and from pages with a known answer.
+"""How often answers are wrong: given, or estimated on the way from repeated questions and from what re-checks find.
 
 `miss`: "different" though the same; `false_same`: "same" though different; `page_miss` and `page_false`: nothing picked though
 one is the same, something picked though none is. Priors are pessimistic and light for misses, which cost most; caps prevent a
@@ -62,7 +62,7 @@ class Rates:
         self.given = given
         self.repeats = self.missed = 0  # further answers on accepted pairs, and "different" among them
         self.refuted = self.false = 0  # answers on pairs decided "different", and "same" among them
-        self.planted = self.planted_missed = 0  # pages with a known answer
+        self.page_matches = self.page_missed = 0  # pages that held the cluster which was accepted at last, and did not pick it
         self.pages = self.false_picks = 0  # pages on which nothing turned out to be the same
 
     @property
@@ -86,7 +86,7 @@ class Rates:
     def page_miss(self) -> float:
         if self.given is not None:
             return max(self.given.page_miss, 1e-4)
-        return min(_MOST_MISSED, (20.0 * 0.06 + self.planted_missed) / (20.0 + self.planted))
+        return min(_MOST_MISSED, (20.0 * 0.06 + self.page_missed) / (20.0 + self.page_matches))
 
     @property
     def page_false(self) -> float:

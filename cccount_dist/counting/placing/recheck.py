@@ -16,6 +16,7 @@ _TOLERATED = 0.05  # expected false splits for each cluster seen once: fewer are
 _LARGEST_SHARE = 0.25  # of all questions
 _LEAVE, _MOST = 0.3, 9  # odds at which a suspected split is left alone; answers on it
 _START = 0.25  # false splits before the first match
+_OVERLOOKED = 0.08  # share of the false splits that re-checks do not find, however sure the doubts are
 
 
 def false_splits(state: State) -> float:
@@ -23,14 +24,21 @@ def false_splits(state: State) -> float:
     if state.rates.exact:
         return 0.0
     doubt = float(state.clusters.doubt[: len(state.clusters)].sum())
-    return (state.missed + _START) * doubt / (doubt + max(state.merges, state.searched) + 1e-9)
+    left = doubt / (doubt + max(state.merges, state.searched) + 1e-9)
+    return (state.missed + _START) * max(left, _OVERLOOKED)
+
+
+def _worth_looking(state: State) -> bool:
+    """Whether re-checks could find more: what they overlook is no reason to go on."""
+    splits = false_splits(state)
+    return splits > _TOLERATED * (1 + state.clusters.once) and splits > (state.missed + _START) * _OVERLOOKED
 
 
 def recheck(state: State) -> Placing:
     """Ask again about the likeliest false splits, as long as more are expected than are tolerated."""
     clusters = state.clusters
     odds = _odds(state)
-    while false_splits(state) > _TOLERATED * (1 + clusters.once) and state.rechecks < _LARGEST_SHARE * state.effort:
+    while _worth_looking(state) and state.rechecks < _LARGEST_SHARE * state.effort:
         share = odds / (1.0 + odds.sum(axis=1, keepdims=True))
         part, whole = (int(number) for number in np.unravel_index(np.argmax(share), share.shape))
         if share[part, whole] <= 0.0:
@@ -51,6 +59,9 @@ def recheck(state: State) -> Placing:
         if now > ACCEPT:
             clusters.merge(part, whole)
             state.merges += 1
+            if state.grid > 1:  # the page at its birth had missed it
+                state.rates.page_matches += 1
+                state.rates.page_missed += 1
             state.searched += before
             odds[part], odds[:, part] = 0.0, 0.0
         else:
