@@ -1,4 +1,4 @@
-"""Questions about the weakest link of a micro-cluster: the answer "different" opens it, so that an assumption never stands for good.
+"""Questions about the weakest link of a micro-cluster: "different" opens it, so no assumption stands for good.
 
 The value of a check is on the scale of the other questions: the share of checks that failed so far (smoothed), times 1 - J if the
 smaller part left its cluster, which is the paper's H2. So checks come up where micro-clusters are large beside their cluster.

@@ -98,8 +98,8 @@ def _units(above: Int32s, is_open: NDArray[np.uint8], items: int) -> Int32s:
 def contradicted(micro: MicroClusters, links: Sequence[Link]) -> frozenset[int]:
     """Return the nodes that must be opened, so that the rest agrees with these answers (which agree among themselves).
 
-    Nodes are taken in from the tightest to the loosest; one that contradicts the answers together with the tighter ones is opened.
-    Only items that an answer names can contradict, so time grows with the answers, not with the collection.
+    Nodes are taken in from the tightest to the loosest; one that contradicts the answers and the tighter ones is opened. Only
+    items that an answer names can contradict, so time grows with the answers, not with the collection.
     """
     known = Constraints()
     known.extend(links)

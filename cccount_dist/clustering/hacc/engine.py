@@ -91,7 +91,7 @@ class Engine:
         return Choice(first, second, -negative, split)
 
     def _last_merge(self) -> tuple[Int64s, int]:
-        """Return the items of each leaf's tree before the last merge that is kept, and the pairs of items that this merge joins."""
+        """Return the items of each leaf's tree before the last merge that is kept, and the pairs that this merge joins."""
         last = max(self.forest.kept - 1, 0)
         joined = 0
         if self.forest.kept:
@@ -112,8 +112,8 @@ class Engine:
     def _simulate_share(self, numbers: Int64s, bound: NDArray[np.float64], best: NDArray[np.float64], stop_early: int) -> None:
         forest, history = self.forest, self._history
         run = (
-            self._order.first, self._order.second, forest.leaf, forest.merges, forest.low, forest.high, forest.weight, self._cluster,
-            history.rows, history.stage,
+            self._order.first, self._order.second, forest.leaf, forest.merges, forest.low, forest.high, forest.weight,
+            self._cluster, history.rows, history.stage,
         )  # fmt: skip
         rows = _ROWS
         while len(numbers):

@@ -63,8 +63,8 @@ def plain(vectors: NDArray[np.float32], labels: Labels) -> Problem:
 def condensed(vectors: NDArray[np.float32], micro: MicroClusters, labels: Labels, opened: Collection[int]) -> Problem:
     """Return the problem in which micro-clusters are units; of those that are opened, the parts.
 
-    Labels (S, micro-clusters) are those of k-means runs on what stands for the micro-clusters; the parts of an opened one keep its
-    labels. Pairs that the graph links come first in the order, by their nearest link; the others follow by distance.
+    Labels (S, micro-clusters) are those of k-means runs on what stands for the micro-clusters; the parts of an opened one keep
+    its labels. Pairs that the graph links come first in the order, by their nearest link; the others follow by distance.
     """
     nodes, inverse = np.unique(micro.units(opened), return_inverse=True)
     of_item: Int32s = inverse.astype(np.int32)

@@ -1,8 +1,8 @@
 """Rows of nearness, and the loops over them, written so that the compiler makes vector instructions of them: here the time goes.
 
-Nearness of two leaves is NEAREST - rank, so the nearest pair has the largest number. A negative number means blocked: the leaf belongs
-to the tree itself, or to one that it may not join. The row of two trees that become one follows from their two rows alone:
-the larger number, and blocked if either is. Time O(m).
+Nearness of two leaves is NEAREST - rank, so the nearest pair has the largest number. A negative number means blocked: the leaf
+belongs to the tree itself, or to one that it may not join. The row of two trees that become one follows from their two rows
+alone: the larger number, and blocked if either is. Time O(m).
 """
 
 import numpy as np
@@ -39,7 +39,7 @@ def block(row: Int32s, low: int, high: int) -> None:
 
 
 @compiled  # type: ignore[untyped-decorator, unused-ignore]
-def is_blocked(row: Int32s, low: int, high: int) -> bool:
+def is_blocked(row: Int32s, low: int, high: int) -> bool | np.bool_:
     bits = np.int32(0)
     for x in range(low, high):
         bits |= row[x]

@@ -20,7 +20,6 @@ from cccount_dist.sampling.oracles import LabelOracle
 from cccount_dist.sampling.replay import Round, replay
 from cccount_dist.sampling.types import Answer, Question, Sampler
 from cccount_dist.similarity.inmemory import neighbors_in_memory
-from cccount_dist.similarity.metrics import prepare
 from storage.errors import InputError
 from tests.cccount_dist.samplers import blobs
 
@@ -91,7 +90,7 @@ def test_no_question_is_implied_by_the_answers_and_every_answer_that_holds_is_re
     one = sampler(inputs)
     closure = Constraints()
     oracle = LabelOracle(LABELS, error_rate=error_rate, seed=seed)
-    pairs = set()
+    pairs: set[tuple[int, int]] = set()
     while not one.done and len(pairs) < 60:
         questions = one.ask(batch)
         assert questions
@@ -123,7 +122,7 @@ def test_questions_of_a_batch_are_about_disjoint_clusters_and_a_pending_one_keep
     first = one.ask(100)
     labels = one.result().labels
     clusters = [{int(labels[q.u]), int(labels[q.v])} for q in first]
-    assert 2 <= len(first)
+    assert len(first) > 1
     assert len(set.union(*clusters)) == sum(map(len, clusters))
     one.tell([_truth(first[0])])
     labels = one.result().labels
@@ -211,7 +210,8 @@ def test_wrong_parameters_are_refused_by_name(clusters: int | None, parameters: 
 
 def test_iris_is_well_categorised_after_three_questions() -> None:
     x, y = load_iris(return_X_y=True)
-    near = neighbors_in_memory(x.astype(np.float32), 10, "euclidean")
-    one = sampler(GroupingInputs(prepare(x.astype(np.float32), "euclidean"), near.index, near.similarity, 0, 3))
+    x = ((x - x.min(axis=0)) / np.ptp(x, axis=0)).astype(np.float32)  # every feature from 0 to 1
+    near = neighbors_in_memory(x, 10, "euclidean")
+    one = sampler(GroupingInputs(x, near.index, near.similarity, 0, 3))
     drive(one, LabelOracle(y), budget=3, batch=1)
-    print(rwcp(y, one.result().labels))
+    assert round(rwcp(y, one.result().labels), 2) == 0.97
