@@ -6,6 +6,7 @@ or 1 - P, so groups are simulated from the largest bound down, until none can wi
 Time O(n²) and O(m) for each dirty merge of a simulated group; memory about 40 n² bytes, the order of pairs included.
 """
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import repeat
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from cccount_dist.clustering.hacc.forest import Bytes, Forest, Int32s, Int64s, compiled
 from cccount_dist.clustering.hacc.groups import NONE, SPLIT, groups_of
 from cccount_dist.clustering.hacc.history import history_of
+from cccount_dist.clustering.hacc.levels import Level, levels_of
 from cccount_dist.clustering.hacc.order import Order
 from cccount_dist.clustering.hacc.simulate import new_scratch, simulate_until
 
@@ -54,13 +56,14 @@ class Engine:
     def __init__(self, order: Order, forest: Forest, beliefs: Beliefs, *, threads: int | None = None) -> None:
         self.forest = forest
         self.beliefs = beliefs
-        self._order = order
         self.simulated = 0
         self._history = history_of(order, forest)
         self._groups = groups_of(forest, self._history)
         self._cluster = forest.cluster_of_nodes()
         self._jaccard = np.full(len(self._groups.table), -1.0)
         self._together = pairs_within(forest)
+        self._levels = levels_of(order, forest, self._history)
+        self._level, self._table = _by_level(self._groups.table, self._levels)
         threads = numba.get_num_threads() if threads is None else threads
         self._threads = threads if forest.leaves >= _THREADS_FROM else 1
 
@@ -110,19 +113,29 @@ class Engine:
         self.simulated += int(np.count_nonzero(self._jaccard >= 0.0) - before)
 
     def _simulate_share(self, numbers: Int64s, bound: NDArray[np.float64], best: NDArray[np.float64], stop_early: int) -> None:
-        forest, history = self.forest, self._history
-        run = (
-            self._order.first, self._order.second, forest.leaf, forest.merges, forest.low, forest.high, forest.weight,
-            self._cluster, history.rows, history.stage,
-        )  # fmt: skip
+        forest = self.forest
+        runs = tuple(level.run for level in self._levels)
         rows = _ROWS
         while len(numbers):
-            scratch = new_scratch(forest.leaves, len(history.rows), forest.clusters, rows)
+            scratches = tuple(new_scratch(level.leaves, len(level.run[8]), forest.clusters, rows) for level in self._levels)
             done = simulate_until(
-                numbers, self._groups.table, bound, self._jaccard, best, forest.wanted, self._together, run, scratch, stop_early
-            )
+                numbers, self._table, self._level, bound, self._jaccard, best, forest.wanted, self._together, runs, scratches,
+                stop_early,
+            )  # fmt: skip
             numbers = numbers[done:]
             rows = min(4 * rows, forest.leaves + 2)
+
+
+def _by_level(table: Int32s, levels: Sequence[Level]) -> tuple[Int64s, Int32s]:
+    """Return the level on which each group is simulated, and the groups in that level's names."""
+    of_group = np.searchsorted([level.begin for level in levels], table[:, 0], side="right") - 1
+    named = table.copy()
+    for number, level in enumerate(levels):
+        mine = np.flatnonzero(of_group == number)
+        named[mine, 0] -= level.begin
+        named[mine, 1:3] = level.new_name[table[mine, 1:3]]
+        named[mine, 3] = np.where(table[mine, 3] == SPLIT, SPLIT, level.new_name[table[mine, 3]])
+    return of_group.astype(np.int64), named
 
 
 def pairs_within(forest: Forest) -> int:

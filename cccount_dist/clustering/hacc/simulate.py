@@ -222,9 +222,9 @@ def _jaccard(count: int, together: int, run: Run, scratch: Scratch) -> float:
 
 
 @compiled  # type: ignore[untyped-decorator, unused-ignore]
-def simulate_until(numbers: Int64s, table: Int32s, bound: NDArray[np.float64], jaccard: NDArray[np.float64],
-                   best: NDArray[np.float64], wanted: int, together: int, run: Run, scratch: Scratch,
-                   stop_early: int) -> int:  # fmt: skip
+def simulate_until(numbers: Int64s, table: Int32s, level: Int64s, bound: NDArray[np.float64], jaccard: NDArray[np.float64],
+                   best: NDArray[np.float64], wanted: int, together: int, runs: tuple[Run, ...],
+                   scratches: tuple[Scratch, ...], stop_early: int) -> int:  # fmt: skip
     """Simulate these groups in turn; a group whose bound is below the best value so far cannot win, nor can any after it.
 
     Return the place of the first group that was not dealt with. Threads share `best` without a lock: a stale value costs
@@ -235,7 +235,7 @@ def simulate_until(numbers: Int64s, table: Int32s, bound: NDArray[np.float64], j
         if stop_early and bound[group] < best[0]:
             break
         if jaccard[group] < 0.0:
-            value = jaccard_after(table[group], wanted, together, run, scratch)
+            value = jaccard_after(table[group], wanted, together, runs[level[group]], scratches[level[group]])
             if value == ROWS_EXHAUSTED:
                 return place
             jaccard[group] = value
