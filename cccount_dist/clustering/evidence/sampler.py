@@ -138,7 +138,9 @@ class EvidenceSampler:
         room = OPEN - len(opened)
         asked = set(self._pairs)
         planned: list[Asked] = []
-        again = [again_about(case.first.topic, case.first.id) for case in state.cases.values() if case.unsettled and case.answered]
+        again = [
+            again_about(case.first.topic, case.first.id) for case in state.cases.values() if case.unsettled and case.answered
+        ]
         for topic in [*again, *topics(self._micro, state.partition, state.worth, 4 * OPEN, self._unsure())]:
             if len(planned) >= room:
                 break
