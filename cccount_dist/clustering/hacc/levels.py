@@ -15,7 +15,7 @@ from cccount_dist.clustering.hacc.rows import unite
 from cccount_dist.clustering.hacc.simulate import Run
 
 LEVELS = 4
-_FEWEST = 32  # leaves that are worth a level
+_FEWEST = 128  # leaves that are worth a level
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +47,22 @@ def levels_of(order: Order, forest: Forest, history: History) -> tuple[Level, ..
 
 def _later(level: Level, begin: int) -> Level:
     first, second, leaf, merges, low, high, weight, cluster, rows, stage = level.run
-    trees, first_leaf, tree_of_leaf = np.unique(stage[begin], return_index=True, return_inverse=True)
+    trees, first_leaf, inverse = np.unique(stage[begin], return_index=True, return_inverse=True)
     by_place = np.argsort(first_leaf)  # a tree's leaves are neighbours, so trees have an order
     place = np.empty(len(trees), np.int32)
     place[by_place] = np.arange(len(trees), dtype=np.int32)
     nodes: Int64s = np.concatenate((trees[by_place], np.arange(level.leaves + begin, len(weight)))).astype(np.int64)
     rename = np.full(len(weight), -1, np.int32)
     rename[nodes] = np.arange(len(nodes), dtype=np.int32)
-    tree_of_leaf = place[tree_of_leaf]
+    tree_of_leaf: Int32s = place[inverse]
     shorter = merges[begin:].copy()
     shorter[:, :2] = rename[shorter[:, :2]]
-    lows, highs = tree_of_leaf[low[nodes]], tree_of_leaf[high[nodes] - 1] + 1
+    lows: Int32s = tree_of_leaf[low[nodes]]
+    highs: Int32s = tree_of_leaf[high[nodes] - 1] + np.int32(1)
     kept = len(stage) - 1 - begin
     run: Run = (
-        first, second, tree_of_leaf[leaf], shorter, lows, highs.astype(np.int32), weight[nodes], cluster[nodes],
-        _short_rows(rows, nodes[: len(trees)], low, high, shorter), stages(len(trees), kept, lows, highs.astype(np.int32)),
+        first, second, tree_of_leaf[leaf], shorter, lows, highs, weight[nodes], cluster[nodes],
+        _short_rows(rows, nodes[: len(trees)], low, high, shorter), stages(len(trees), kept, lows, highs),
     )  # fmt: skip
     new_name = np.where(level.new_name >= 0, rename[level.new_name], -1).astype(np.int32)
     return Level(level.begin + begin, len(trees), new_name, run)

@@ -15,6 +15,7 @@ from cccount_dist.clustering.hacc.local import LocalEngine
 from cccount_dist.sampling.constraints import Conflict
 from cccount_dist.sampling.types import DIFFERENT, Answer, Question
 
+WORTH = 0.5  # of the best question's value: what is worth less waits, for the answers will make better questions
 Planned = tuple[int, int, str]  # u, v, purpose
 
 
@@ -80,8 +81,13 @@ class ActiveHacc:
         # A pending question holds its clusters: its answer may change everything that could be asked about them.
         taken = np.zeros(forest.clusters, np.uint8)
         taken[cluster[problem.of_item[np.array(self._knowledge.pending(), np.int64).ravel()]]] = 1
+        least = 0.0
         while True:
             best, (check, unit) = engine.best(taken), checks.best(taken)
+            value = max(check, -1.0 if best is None else best.value)
+            if value < least:
+                return
+            least = max(least, WORTH * value)
             if best is not None and best.value >= check:
                 purpose = ("split" if best.split else "join") + (", approximate" if self._local else "")
                 yield (*problem.items_of(best.first, best.second), purpose)
