@@ -160,7 +160,7 @@ def test_a_surprising_answer_about_many_items_moves_nothing_until_it_is_confirme
         together = bool(before[question.u] == before[question.v])
         sampler.tell([Answer(question.id, question.u, question.v, float(not together))])
         (again,) = sampler.ask(1)
-        surprised = again.purpose == f"confirm {question.purpose}"
+        surprised = again.purpose == f"{question.purpose} again"
         assert surprised or question.id < 60
     assert sampler.result().labels.tolist() == before.tolist()
     sampler.tell(replies([again], labels))  # one each: a third vote decides
