@@ -132,21 +132,8 @@ def main() -> None:
     parser.add_argument("--noise", nargs="+", type=float, default=[0.0, 0.05])
     parser.add_argument("--batch", type=int, default=1)
     chosen = parser.parse_args()
-    heads = [
-        "set",
-        "items",
-        "classes",
-        "method",
-        "wrong",
-        "questions",
-        "start",
-        "NMI",
-        "ARI",
-        "best",
-        "clusters",
-        "first-pass",
-        "a-question",
-    ]
+    heads = ["set", "items", "classes", "method", "wrong", "questions", "start", "NMI", "ARI", "best", "clusters"]
+    heads += ["first pass", "a question"]
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
     for name in chosen.sets:
         load, budget = SETS[name]

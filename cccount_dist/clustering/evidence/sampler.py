@@ -24,7 +24,8 @@ from cccount_dist.sampling.types import Answer, Question
 from storage.errors import InputError
 
 ALWAYS = 20  # answers up to which every partition is made from the micro-clusters up
-EVERY = 10  # and then after so many answers, or a twentieth of those so far
+EVERY = 10  # and then after so many answers, a hundredth of the micro-clusters, or a twentieth of the answers so far
+HOPELESS_AFTER, HOPELESS_SAME, HOPELESS_QUALITY = 50, 0.2, 0.5  # when the sampler says that questions are hardly worth it
 AHEAD = 16  # questions that may be open at a time
 
 
@@ -87,6 +88,17 @@ class EvidenceSampler:
         """True if every question is answered and none is left to ask."""
         return not (self._cases.rows["reply"] == OPEN).any() and self._look()[1].exhausted
 
+    def warning(self) -> str | None:
+        """Return what the person who pays for the answers should know: after 50 of them, that the embedding hardly helps."""
+        state = self._look()[0]
+        votes = state.count.votes
+        if len(votes) < HOPELESS_AFTER or (votes > 0).mean() >= HOPELESS_SAME or state.worth.quality >= HOPELESS_QUALITY:
+            return None
+        return (
+            f"{(votes > 0).mean():.0%} of the first {len(votes)} questions were answered with same, and the groups are expected "
+            f"to be right by F = {state.worth.quality:.2f} only: these embeddings hardly tell the groups apart, try others"
+        )
+
     # -- from answers to the next partition -----------------------------------------------------------------------------
 
     def _look(self) -> tuple[_State, "_Plan"]:
@@ -108,7 +120,7 @@ class EvidenceSampler:
         evidence = summed(self._micro, self._cases, count.evidence)
         answers = int((count.evidence != 0.0).sum())
         theta = old.worth.theta
-        if answers <= ALWAYS or answers - old.whole_at >= max(EVERY, old.whole_at // 20):
+        if answers <= ALWAYS or answers - old.whole_at >= max(EVERY, self._micro.count // 100, old.whole_at // 20):
             partition = self._builder.whole(model, theta, evidence)
             whole_at = answers
         else:
