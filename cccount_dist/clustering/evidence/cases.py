@@ -3,24 +3,32 @@
 A case is a question about a pair of sets together with the questions that confirm it. An answer that contradicts the partition
 and would move many items is held back, and asked again with other items at once; two against one settle it. What is held back
 neither moves items nor teaches the model. All of it is worked out from the answers as they are: an undo is no special case.
+Columns with one row for each question, so that a look at all of them takes microseconds; memory O(questions).
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cccount_dist.clustering.evidence.micro import Micro
-from cccount_dist.clustering.evidence.partition import Evidence
+from cccount_dist.clustering.evidence.partition import Evidence, Floats, Ints
+from cccount_dist.clustering.evidence.representatives import pick
 from cccount_dist.clustering.evidence.topics import Topic
 
 WRONG = 0.05  # share of answers that are wrong
 WEIGHT = float(np.log((1 - WRONG) / WRONG))  # log-odds of one answer
+OPEN, UNSURE, DIFFERENT, SAME = -2, -1, 0, 1
+_ROW = np.dtype([
+    ("u", np.int64), ("v", np.int64), ("case", np.int64), ("reply", np.int64), ("features", np.float64, 4),
+    ("together", bool), ("teaches", bool), ("weighty", bool),
+])  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question that was asked."""
+    """A question."""
 
     id: int
     u: int
@@ -30,57 +38,65 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """The questions about one pair of sets."""
+class Count:
+    """What counts at one moment."""
 
-    first: Asked
-    same: int
-    different: int
-    answered: bool  # none of its questions is open
+    evidence: Floats  # (q,) log-odds of each question; 0 if it is open, unsure or held back
+    unsettled: Ints  # first questions of the cases that need another vote
+    features: Floats  # (c, 4) of the cases that the model learns from
+    votes: Floats  # (c,) answers "same" minus answers "different" of those cases
+
+
+class Cases:
+    """All questions so far, with the replies as they are now."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+        self.pairs: set[tuple[int, int]] = set()
+        self._rows = np.empty(64, _ROW)
 
     @property
-    def surprising(self) -> int:
-        """Votes against the partition minus votes for it."""
-        against = self.different - self.same
-        return against if self.first.topic.together else -against
+    def rows(self) -> NDArray[np.void]:
+        return self._rows[: len(self.asked)]
 
-    @property
-    def unsettled(self) -> bool:
-        """Whether another vote must come before this moves anything: one vote against the partition, or one each."""
-        votes = self.same + self.different
-        return self.first.topic.weighty and (votes, self.surprising) in ((1, 1), (2, 0))
+    def add(self, questions: Sequence[Asked]) -> None:
+        for q in questions:
+            if len(self.asked) == len(self._rows):
+                self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+            topic = q.topic
+            row = (q.u, q.v, q.case, OPEN, topic.features, topic.together, topic.teaches and q.id == q.case, topic.weighty)
+            self._rows[len(self.asked)] = row
+            self.asked.append(q)
+            self.pairs.add((min(q.u, q.v), max(q.u, q.v)))
+
+    def reply(self, number: int, value: float | None) -> None:
+        self._rows["reply"][number] = UNSURE if value is None else (SAME if value >= 0.5 else DIFFERENT)
+
+    def count(self, micro: Micro) -> Count:
+        """Return what the replies amount to."""
+        rows = self.rows
+        q = len(rows)
+        same = np.bincount(rows["case"], weights=rows["reply"] == SAME, minlength=q)
+        different = np.bincount(rows["case"], weights=rows["reply"] == DIFFERENT, minlength=q)
+        # A case hangs on one vote against the partition, or on one each.
+        against = np.where(rows["together"], different, same)
+        hangs = rows["weighty"] & (against == 1) & (same + different <= 2) & (same <= 1) & (different <= 1)
+        opened = np.bincount(rows["case"], weights=rows["reply"] == OPEN, minlength=q)
+        for case in np.flatnonzero(hangs & (opened == 0)).tolist():
+            topic = self.asked[case].topic
+            hangs[case] = pick(micro, topic.left, topic.right, self.pairs) is not None  # else nobody can confirm it
+        held = hangs[rows["case"]]
+        reply = rows["reply"]
+        evidence = np.where((reply >= 0) & ~held, np.where(reply == SAME, WEIGHT, -WEIGHT), 0.0)
+        lessons = rows["teaches"] & ~held
+        return Count(evidence, np.flatnonzero(hangs), rows["features"][lessons], (same - different)[lessons])
 
 
-def make_cases(asked: list[Asked], answers: Mapping[int, float | None]) -> dict[int, Case]:
-    """Return the cases by the id of their first question, in the order of the questions."""
-    votes: dict[int, list[int]] = {}
-    for question in asked:
-        tally = votes.setdefault(question.case, [0, 0, 0])
-        if question.id not in answers:
-            tally[2] += 1
-        elif (value := answers[question.id]) is not None:
-            tally[value < 0.5] += 1
-    return {case: Case(asked[case], same, different, waiting == 0) for case, (same, different, waiting) in votes.items()}
-
-
-def evidence_of(asked: list[Asked], answers: Mapping[int, float | None], held: set[int]) -> dict[int, float]:
-    """Return the log-odds that each question counts with now; questions of held-back cases and unsure answers do not."""
-    return {
-        question.id: WEIGHT if value >= 0.5 else -WEIGHT
-        for question in asked
-        if question.case not in held and (value := answers.get(question.id)) is not None
-    }
-
-
-def summed(micro: Micro, asked: list[Asked], counting: Mapping[int, float]) -> Evidence:
+def summed(micro: Micro, cases: Cases, evidence: Floats) -> Evidence:
     """Return the evidence between micro-clusters."""
-    total: dict[tuple[int, int], float] = {}
-    for number, value in counting.items():
-        a, b = int(micro.label[asked[number].u]), int(micro.label[asked[number].v])
-        if a != b:
-            pair = (min(a, b), max(a, b))
-            total[pair] = total.get(pair, 0.0) + value
-    keys = sorted(total)
-    return Evidence(
-        np.array([a for a, _ in keys], np.int64), np.array([b for _, b in keys], np.int64), np.array([total[key] for key in keys])
-    )
+    counts = evidence != 0.0
+    a, b = micro.label[cases.rows["u"][counts]].astype(np.int64), micro.label[cases.rows["v"][counts]].astype(np.int64)
+    key, inverse = np.unique(np.minimum(a, b) * micro.count + np.maximum(a, b), return_inverse=True)
+    value = np.bincount(inverse, weights=evidence[counts], minlength=len(key)).astype(np.float64)
+    apart = key // micro.count != key % micro.count
+    return Evidence((key // micro.count)[apart], (key % micro.count)[apart], value[apart])

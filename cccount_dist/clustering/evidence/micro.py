@@ -20,7 +20,7 @@ from cccount_dist.clustering.evidence.reciprocal import jaccard_similarity
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 
 CENTROIDS = 20  # nearest centroids of each micro-cluster that are candidates although nothing links the two
-COMPLETE = 1000  # up to so many micro-clusters every pair is a candidate
+COMPLETE = 64  # up to so many micro-clusters every pair is a candidate
 _NEAR = 10  # neighbours whose mean distance is the unit of "near"
 
 
@@ -159,8 +159,9 @@ def _candidates(
     if m <= COMPLETE:
         a, b = (side.astype(np.int32) for side in np.triu_indices(m, 1))
     else:
-        a = np.repeat(np.arange(m, dtype=np.int32), CENTROIDS)
-        b = neighbors_in_memory(centres.astype(np.float32), CENTROIDS, "euclidean").index.ravel()
+        count = min(CENTROIDS, m - 1)
+        a = np.repeat(np.arange(m, dtype=np.int32), count)
+        b = neighbors_in_memory(centres.astype(np.float32), count, "euclidean").index.ravel()
     first, second = np.concatenate([u, a]), np.concatenate([v, b])
     link = np.concatenate([linked.data.astype(np.float64), np.zeros(len(a))])
     # Equal pairs are added up; a candidate without a link stays as an explicit 0.

@@ -45,8 +45,8 @@ def fit(features: NDArray[np.float64], votes: NDArray[np.float64], start: NDArra
     weight = start.copy()
     hessian = precision
     for _ in range(6):
-        z = features @ weight
-        expected = _sigmoid(z + said)
+        before_round = weight
+        expected = _sigmoid(features @ weight + said)
         for _ in range(15):
             p = _sigmoid(features @ weight)
             gradient = features.T @ (p - expected) + precision @ (weight - PRIOR_MEAN)
@@ -58,6 +58,8 @@ def fit(features: NDArray[np.float64], votes: NDArray[np.float64], start: NDArra
             weight = weight - size * step
             if np.abs(step).max() < 1e-3:
                 break
+        if np.abs(weight - before_round).max() < 1e-3:
+            break
     return Model(np.maximum(weight, FLOOR), np.linalg.inv(hessian).astype(np.float64))
 
 

@@ -188,10 +188,12 @@ class Builder:
         low, high, value = _summed(np.minimum(a, b), np.maximum(a, b), evidence.value, count)
         wanted = low * count + high
         have = pairs.first.astype(np.int64) * count + pairs.second
-        at = np.flatnonzero(np.isin(have, wanted))
-        held = np.zeros(len(have))
-        held[at] = value[np.searchsorted(wanted, have[at])]
-        new = ~np.isin(wanted, have[at])
+        held, new = np.zeros(len(have)), np.ones(len(wanted), bool)
+        if len(wanted):
+            at = np.minimum(np.searchsorted(wanted, have), len(wanted) - 1)
+            found = np.flatnonzero(wanted[at] == have)
+            held[found] = value[at[found]]
+            new[at[found]] = False
         first, second, link = low[new], high[new], np.zeros(int(new.sum()))
         return Pairs(
             np.concatenate([pairs.first, first.astype(np.int32)]),

@@ -5,13 +5,14 @@ follows from the last one and the answers, and becomes the last one when a quest
 `ask` without questions, nor the way in which answers are cut into `tell` calls changes what is asked later.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.evidence.cases import Asked, Case, evidence_of, make_cases, summed
+from cccount_dist.clustering.evidence.cases import OPEN, UNSURE, Asked, Cases, Count, summed
 from cccount_dist.clustering.evidence.micro import Micro, make_micro
 from cccount_dist.clustering.evidence.model import Model, fit, prior
 from cccount_dist.clustering.evidence.partition import Builder, Partition
@@ -23,16 +24,16 @@ from cccount_dist.sampling.types import Answer, Question
 from storage.errors import InputError
 
 ALWAYS = 20  # answers up to which every partition is made from the micro-clusters up
-EVERY = 10  # and then after so many answers, or a twentieth of those so far
-OPEN = 16  # questions that may be open at a time
+EVERY = 10  # and then after so many answers, a hundredth of the micro-clusters, or a twentieth of the answers so far
+HOPELESS_AFTER, HOPELESS_SAME, HOPELESS_QUALITY = 50, 0.2, 0.5  # when the sampler says that questions are hardly worth it
+AHEAD = 16  # questions that may be open at a time
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
     """Where the sampler stands after some answers."""
 
-    counting: Mapping[int, float]  # log-odds of each question that counts
-    cases: Mapping[int, Case]
+    count: Count
     model: Model
     partition: Partition
     worth: Worth
@@ -45,16 +46,13 @@ class EvidenceSampler:
     def __init__(self, micro: Micro) -> None:
         self._micro = micro
         self._builder = Builder(micro)
-        self._asked: list[Asked] = []
-        self._pairs: set[tuple[int, int]] = set()
-        self._answers: dict[int, float | None] = {}
+        self._cases = Cases()
         self._changed = False
-        model = prior()
-        none = summed(micro, [], {})
-        partition = self._builder.whole(model, 0.0, none)
-        self._state = _State({}, {}, model, partition, worth(micro, partition, model, 0.0), 0)
-        self._queue = self._plan(self._state)
-        self._next: tuple[_State, list[Asked]] | None = None
+        model, count = prior(), self._cases.count(micro)
+        partition = self._builder.whole(model, 0.0, summed(micro, self._cases, count.evidence))
+        self._state = _State(count, model, partition, worth(micro, partition, model, 0.0), 0)
+        self._plan = _Plan(micro, self._cases, self._state)
+        self._next: tuple[_State, _Plan] | None = None
 
     # -- the sampler's protocol ---------------------------------------------------------------------------------------
 
@@ -62,14 +60,12 @@ class EvidenceSampler:
         """Return up to `limit` questions about blocks that no open question is about."""
         if limit <= 0:
             return []
-        if self._changed:
-            state, queue = self._look()
-            if not queue:
-                return []
-            self._state, self._queue, self._changed, self._next = state, queue, False, None
-        now, self._queue = self._queue[:limit], self._queue[limit:]
-        self._asked += now
-        self._pairs.update((min(q.u, q.v), max(q.u, q.v)) for q in now)
+        state, plan = self._look()
+        if plan.exhausted:
+            return []
+        self._state, self._plan, self._changed, self._next = state, plan, False, None
+        now = plan.take(limit)
+        self._cases.add(now)
         return [Question(q.id, q.u, q.v, "same", q.topic.purpose) for q in now]
 
     def tell(self, answers: Sequence[Answer]) -> None:
@@ -77,7 +73,7 @@ class EvidenceSampler:
         for answer in answers:
             self._check(answer)
         for answer in answers:
-            self._answers[answer.question_id] = answer.value
+            self._cases.reply(answer.question_id, answer.value)
         if answers:
             self._changed, self._next = True, None
 
@@ -90,86 +86,111 @@ class EvidenceSampler:
     @property
     def done(self) -> bool:
         """True if every question is answered and none is left to ask."""
-        return len(self._answers) == len(self._asked) and not self._look()[1]
+        return not (self._cases.rows["reply"] == OPEN).any() and self._look()[1].exhausted
+
+    def warning(self) -> str | None:
+        """Return what the person who pays for the answers should know: after 50 of them, that the embedding hardly helps."""
+        state = self._look()[0]
+        votes = state.count.votes
+        if len(votes) < HOPELESS_AFTER or (votes > 0).mean() >= HOPELESS_SAME or state.worth.quality >= HOPELESS_QUALITY:
+            return None
+        return (
+            f"{(votes > 0).mean():.0%} of the first {len(votes)} questions were answered with same, and the groups are expected "
+            f"to be right by F = {state.worth.quality:.2f} only: these embeddings hardly tell the groups apart, try others"
+        )
 
     # -- from answers to the next partition -----------------------------------------------------------------------------
 
-    def _look(self) -> tuple[_State, list[Asked]]:
+    def _look(self) -> tuple[_State, "_Plan"]:
         if not self._changed:
-            return self._state, self._queue
+            return self._state, self._plan
         if self._next is None:
             state = self._advanced(self._state)
-            self._next = state, self._plan(state)
+            self._next = state, _Plan(self._micro, self._cases, state)
         return self._next
 
     def _advanced(self, old: _State) -> _State:
-        cases = make_cases(self._asked, self._answers)
-        held = {number for number, case in cases.items() if case.unsettled and self._can_confirm(case)}
-        counting = evidence_of(self._asked, self._answers, held)
-        changed = [number for number in old.counting.keys() | counting.keys() if old.counting.get(number) != counting.get(number)]
-        if not changed:
-            return _State(old.counting, cases, old.model, old.partition, old.worth, old.whole_at)
-        lessons = [case for number, case in cases.items() if case.first.topic.teaches and number not in held]
-        rows = np.array([case.first.topic.features for case in lessons]).reshape(-1, 4)
-        votes = np.array([case.same - case.different for case in lessons], np.float64)
-        model = fit(rows, votes, old.model.weight)
-        answers = len(counting)
-        evidence = summed(self._micro, self._asked, counting)
+        count = self._cases.count(self._micro)
+        before = np.zeros(len(count.evidence))
+        before[: len(old.count.evidence)] = old.count.evidence
+        changed = np.flatnonzero(before != count.evidence)
+        if len(changed) == 0:
+            return _State(count, old.model, old.partition, old.worth, old.whole_at)
+        model = fit(count.features, count.votes, old.model.weight)
+        evidence = summed(self._micro, self._cases, count.evidence)
+        answers = int((count.evidence != 0.0).sum())
         theta = old.worth.theta
-        if answers <= ALWAYS or answers - old.whole_at >= max(EVERY, old.whole_at // 20):
+        if answers <= ALWAYS or answers - old.whole_at >= max(EVERY, self._micro.count // 100, old.whole_at // 20):
             partition = self._builder.whole(model, theta, evidence)
             whole_at = answers
         else:
-            touched = np.unique([self._micro.label[[self._asked[n].u, self._asked[n].v]] for n in changed])
+            rows = self._cases.rows[changed]
+            touched = np.unique(self._micro.label[np.concatenate([rows["u"], rows["v"]])]).astype(np.int64)
             partition = self._builder.after(old.partition, touched, model, theta, evidence)
             whole_at = old.whole_at
-        return _State(counting, cases, model, partition, worth(self._micro, partition, model, theta), whole_at)
-
-    def _can_confirm(self, case: Case) -> bool:
-        return not case.answered or pick(self._micro, case.first.topic.left, case.first.topic.right, self._pairs) is not None
-
-    # -- questions ------------------------------------------------------------------------------------------------------
-
-    def _plan(self, state: _State) -> list[Asked]:
-        """The questions that do not depend on each other or on open ones: confirmations first, then the most valuable."""
-        block_of = state.partition.block[self._micro.label]
-        opened = [q for q in self._asked if q.id not in self._answers]
-        busy = {int(block_of[item]) for q in opened for item in (q.u, q.v)}
-        room = OPEN - len(opened)
-        asked = set(self._pairs)
-        planned: list[Asked] = []
-        again = [
-            again_about(case.first.topic, case.first.id) for case in state.cases.values() if case.unsettled and case.answered
-        ]
-        for topic in [*again, *topics(self._micro, state.partition, state.worth, 4 * OPEN, self._unsure())]:
-            if len(planned) >= room:
-                break
-            items = pick(self._micro, topic.left, topic.right, asked)
-            blocks = set() if items is None else {int(block_of[item]) for item in items}
-            if items is not None and not blocks & busy:
-                busy |= blocks
-                asked.add((min(items), max(items)))
-                number = len(self._asked) + len(planned)
-                case = number if topic.case is None else topic.case
-                planned.append(Asked(number, *items, case, topic))
-        return planned
-
-    def _unsure(self) -> NDArray[np.int64]:
-        """The micro-clusters (count, 2) of questions that were answered with unsure."""
-        pairs = [(q.u, q.v) for q in self._asked if q.id in self._answers and self._answers[q.id] is None]
-        return self._micro.label[np.array(pairs, np.int64).reshape(-1, 2)].astype(np.int64)
+        return _State(count, model, partition, worth(self._micro, partition, model, theta), whole_at)
 
     def _check(self, answer: Answer) -> None:
         number = answer.question_id
-        if not 0 <= number < len(self._asked):
-            raise InputError(f"question {number} was answered, but only the questions 0 to {len(self._asked) - 1} were asked")
-        question = self._asked[number]
+        if not 0 <= number < len(self._cases.asked):
+            raise InputError(
+                f"question {number} was answered, but only the questions 0 to {len(self._cases.asked) - 1} were asked"
+            )
+        question = self._cases.asked[number]
         if {answer.u, answer.v} != {question.u, question.v}:
             raise InputError(
                 f"question {number} is about ({question.u}, {question.v}), and its answer about ({answer.u}, {answer.v})"
             )
         if answer.value is not None and not 0.0 <= answer.value <= 1.0:
             raise InputError(f"question {number} was answered with {answer.value}: an answer is 1, 0 or unsure")
+
+
+class _Plan:
+    """The questions of one state that do not depend on each other or on open ones: confirmations first, then the most valuable.
+
+    They are worked out when they are wanted, always in the same order.
+    """
+
+    def __init__(self, micro: Micro, cases: Cases, state: _State) -> None:
+        self._micro = micro
+        self._cases = cases
+        self._block = state.partition.block
+        rows = cases.rows
+        opened = rows[rows["reply"] == OPEN]
+        self._busy = {int(self._block[micro.label[item]]) for item in [*opened["u"].tolist(), *opened["v"].tolist()]}
+        self._room = AHEAD - len(opened)
+        waiting = set(opened["case"].tolist())
+        again = [again_about(cases.asked[c].topic, c) for c in state.count.unsettled.tolist() if c not in waiting]
+        unsure = rows[rows["reply"] == UNSURE]
+        pairs = micro.label[np.stack([unsure["u"], unsure["v"]], axis=1)].astype(np.int64)
+        self._topics = chain(again, topics(micro, state.partition, state.worth, 4 * AHEAD, pairs))
+        self._ready: list[Asked] = []
+        self._number = len(cases.asked)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether nothing is left to ask."""
+        self._work_out(1)
+        return not self._ready
+
+    def take(self, limit: int) -> list[Asked]:
+        """Return the next `limit` questions."""
+        self._work_out(limit)
+        now, self._ready = self._ready[:limit], self._ready[limit:]
+        return now
+
+    def _work_out(self, count: int) -> None:
+        while len(self._ready) < count and self._room > 0 and (topic := next(self._topics, None)) is not None:
+            items = pick(self._micro, topic.left, topic.right, self._cases.pairs)
+            if items is None:
+                continue
+            blocks = {int(self._block[self._micro.label[item]]) for item in items}
+            if not blocks & self._busy:
+                self._busy |= blocks  # so no two questions of a plan are about the same pair of items, either
+                case = self._number if topic.case is None else topic.case
+                self._ready.append(Asked(self._number, *items, case, topic))
+                self._number += 1
+                self._room -= 1
 
 
 def evidence_sampler(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> EvidenceSampler:

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cccount_dist.clustering.evidence.sampler import evidence_sampler
 from cccount_dist.metrics import ari, nmi
 from cccount_dist.sampling.oracles import LabelOracle
 from cccount_dist.sampling.replay import Round, replay
 from cccount_dist.sampling.types import Answer, Question
+from cccount_dist.similarity.inmemory import neighbors_in_memory
 from storage.errors import InputError
 from tests.cccount_dist.clustering.groups import Labels, answer_all, digits, grouper, replies
 from tests.cccount_dist.samplers import blobs
@@ -160,7 +162,7 @@ def test_a_surprising_answer_about_many_items_moves_nothing_until_it_is_confirme
         together = bool(before[question.u] == before[question.v])
         sampler.tell([Answer(question.id, question.u, question.v, float(not together))])
         (again,) = sampler.ask(1)
-        surprised = again.purpose == f"confirm {question.purpose}"
+        surprised = again.purpose == f"{question.purpose} again"
         assert surprised or question.id < 60
     assert sampler.result().labels.tolist() == before.tolist()
     sampler.tell(replies([again], labels))  # one each: a third vote decides
@@ -192,3 +194,16 @@ def test_digits_are_grouped_with_150_questions(wrong: float, least: float) -> No
     found = sampler.result().labels
     assert nmi(labels, found) >= least
     assert ari(labels, found) >= least
+
+
+def test_a_collection_without_structure_is_called_so_after_50_questions_and_digits_never() -> None:
+    random_vectors = np.random.default_rng(0).standard_normal((400, 20)).astype(np.float32)
+    labels = np.arange(400) // 2
+    sampler = evidence_sampler(random_vectors, neighbors_in_memory(random_vectors, 50).index)
+    assert sampler.warning() is None
+    answer_all(sampler, labels, 70)
+    assert "hardly tell the groups apart" in str(sampler.warning())
+    vectors, known = digits()
+    good = evidence_sampler(vectors, neighbors_in_memory(vectors, 50).index)
+    answer_all(good, known, 70)
+    assert good.warning() is None
