@@ -210,9 +210,7 @@ def iris() -> None:
 
 
 def large(folder: Path) -> None:
-    print(
-        "| set | items | classes | micro-clusters | best JCC they allow | build | a question | JCC after 0, 300 questions |"
-    )
+    print("| set | items | classes | micro-clusters | best JCC they allow | build | a question | JCC after 0, 300 questions |")
     print("|---|---|---|---|---|---|---|---|")
     for name, file in (("GTSRB", "gtsrb_hog"), ("Omniglot", "omniglot_hog")):
         data = np.load(folder / f"{file}.npz")

@@ -5,14 +5,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cccount_dist.campaign import Campaign, Response
+    from cccount_dist.clusterer import PairwiseClusterer
     from cccount_dist.counter import ClusterCounter
 
 _HOMES = {
     "Campaign": "cccount_dist.campaign",
     "ClusterCounter": "cccount_dist.counter",
+    "PairwiseClusterer": "cccount_dist.clusterer",
     "Response": "cccount_dist.campaign",
 }
-__all__ = ["Campaign", "ClusterCounter", "Response"]
+__all__ = ["Campaign", "ClusterCounter", "PairwiseClusterer", "Response"]
 
 
 def __getattr__(name: str) -> object:

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
+from cccount_dist.checks import checked_budget, checked_features, checked_seed
 from cccount_dist.counting.methods import make_counter, needs_degree, resolve_method
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import drive
@@ -28,6 +28,7 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
     method : `auto` (placing), `placing`, or one of the paper's: see `cccount_dist.counting.methods.METHODS`
     budget : the largest number of questions that the oracle is asked
     level : of the interval
+    wrong_answers : `none` (the oracle is right), `estimate`, or two rates like `0.04,0.02`: misses, and false "same"; for placing
     metric : `cosine` or `correlation`, the similarity that guides the questions
     random_state : the same number gives the same questions; None and a `RandomState` work as in scikit-learn
 
@@ -58,12 +59,14 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         *,
         budget: int = 2000,
         level: float = 0.95,
+        wrong_answers: str = "none",
         metric: Metric = "cosine",
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.method = method
         self.budget = budget
         self.level = level
+        self.wrong_answers = wrong_answers
         self.metric = metric
         self.random_state = random_state
 
@@ -82,8 +85,8 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
             If X, a parameter or an answer cannot be used; the message names it.
         """
         method = resolve_method(self.method)
-        budget = _checked_budget(self.budget)
-        features = _checked_features(X)
+        budget = checked_budget(self.budget)
+        features = checked_features(X)
         metric = check_metric(self.metric)
         if metric == "euclidean":
             raise InputError("counting works on the metrics cosine and correlation, not on euclidean")
@@ -93,8 +96,9 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
             method,
             vectors=vectors,
             degree=degree(vectors) if needs_degree(method) else np.zeros(items),
-            seed=_seed(self.random_state),
+            seed=checked_seed(self.random_state),
             level=self.level,
+            parameters={"wrong_answers": self.wrong_answers} if method == "placing" else {},
         )
         constraints = Constraints()
         tally = drive(sampler, FunctionOracle(oracle), budget=budget, items=items, constraints=constraints)
@@ -109,34 +113,3 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         self.n_inferred_: int = tally.inferred
         self.n_features_in_: int = features.shape[1]
         return self
-
-
-def _checked_features(X: ArrayLike) -> NDArray[np.float32]:
-    try:
-        with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite, and is refused below
-            features = np.asarray(X, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"X must be an array of numbers: {error}") from error
-    if features.ndim != 2:
-        raise InputError(f"X must have two dimensions, items and features, not the shape {features.shape}")
-    if len(features) < 2 or features.shape[1] < 1:
-        raise InputError(f"X must have at least 2 items and 1 feature, not the shape {features.shape}")
-    finite = np.isfinite(features).all(axis=1)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise InputError(
-            f"row {row} of X has a value that is not finite ({len(features) - int(finite.sum())} such rows): remove them"
-        )
-    return features
-
-
-def _checked_budget(budget: object) -> int:
-    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 0:
-        raise InputError(f"budget must be a whole number of questions, 0 or more, not {budget!r}")
-    return int(budget)
-
-
-def _seed(random_state: int | np.random.RandomState | None) -> int:
-    if isinstance(random_state, int | np.integer):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))

@@ -1,6 +1,6 @@
 """How well found clusters agree with labels: accuracy (equation 12 of the NIS paper), NMI and ARI.
 
-A negative label is a missing one: the item is left out. Accuracy takes O(K K̂) memory for the table of both, and O(K³) time.
+A negative label or cluster is a missing one: the item is left out. Accuracy takes O(K K̂) memory for the table, O(K³) time.
 """
 
 import numpy as np
@@ -45,7 +45,7 @@ def ari(labels: NDArray[np.integer], found: NDArray[np.integer]) -> float:
 def _both(labels: NDArray[np.integer], found: NDArray[np.integer]) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
     if labels.shape != found.shape or labels.ndim != 1:
         raise InputError(f"labels and clusters must be of the same items, not of shapes {labels.shape} and {found.shape}")
-    known = labels >= 0
+    known = (labels >= 0) & (found >= 0)
     if not known.any():
         raise InputError("no item has a label: agreement cannot be measured")
     return labels[known], found[known]

@@ -30,7 +30,8 @@ from storage.settings import Goal, Settings
 
 ResultT = TypeVar("ResultT")
 
-BATCH = 256  # questions of one step: large enough that parts stay few, small enough that little is open at a kill
+BATCH = 256  # questions of one step at most: large enough that parts stay few, small enough that little is open at a kill
+FIRST_BATCH = 32  # early steps are smaller: the first hundred answers move the result most, and people want to see it
 
 State = Literal["running", "waiting", "done", "stopped"]
 PEOPLE_SOURCES = ("people", "file")  # answers of these sources are shared between campaigns; simulated ones are not
@@ -90,9 +91,10 @@ class CampaignRunner(ABC, Generic[ResultT]):
     def write_results(self, state: State, result: ResultT) -> None:
         """Refresh what lies in the campaign's `results/`."""
 
-    def step(self, *, batch: int = BATCH) -> Progress[ResultT]:
-        """Advance by at most `batch` questions."""
+    def step(self, *, batch: int | None = None) -> Progress[ResultT]:
+        """Advance by at most `batch` questions; by default by a quarter of those that were asked."""
         goal = self.folder.goal()
+        batch = min(BATCH, max(FIRST_BATCH, self.ledger.questions // 4)) if batch is None else batch
         self._recover(goal)
         if self.folder.journal_path.exists():
             with self.folder.journal() as journal:

@@ -33,14 +33,25 @@ def _hacc(inputs: GroupingInputs) -> Sampler[Grouping]:
     return hacc(inputs)
 
 
-_BUILDERS: dict[str, Builder] = {"hacc": _hacc}
+def _evidence(inputs: GroupingInputs) -> Sampler[Grouping]:
+    from cccount_dist.clustering.evidence.sampler import evidence_sampler
+
+    return evidence_sampler(inputs.vectors, inputs.neighbors)
+
+
+_BUILDERS: dict[str, Builder] = {"evidence": _evidence, "hacc": _hacc}
 METHODS = tuple(_BUILDERS)
+AUTO = "evidence"  # what `auto` stands for: never told K, and the best one on every data set that was measured
 
 
 def resolve_method(method: str) -> str:
-    """Return the name of the method that `method` stands for. A campaign is frozen with this name, never with `auto`."""
-    if method == "auto" and METHODS:
-        return METHODS[0]
+    """Return the name of the method that `method` stands for. A campaign is frozen with this name, never with `auto`.
+
+    >>> resolve_method("auto")
+    'evidence'
+    """
+    if method == "auto":
+        return AUTO
     if method not in METHODS:
         raise InputError(f"grouping method {method!r} is not known: use one of auto, {', '.join(METHODS)}")
     return method

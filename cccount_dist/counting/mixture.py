@@ -23,8 +23,10 @@ Floats = NDArray[np.float64]
 SPREADS = np.array([0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95, 1.05, 1.15, 1.3, 1.5, 1.75, 2.0])
 MEANS = 200  # mean sizes on the grid, even in their logarithm
 SIZES = 160  # sizes on the grid: every whole number while they are small, then even in their logarithm
-PRIOR_SPREAD = 0.8  # scale of the half-normal prior of the spread …
-EQUAL, EQUAL_SHARE = 0.3, 0.3  # … to which this share is added below this spread: many collections have about equal sizes
+# Two priors of the spread. The first is half-normal, with a share of about equal sizes, which many collections have. The second
+# expects unequal sizes: with few matches data cannot tell them apart, and an interval must not depend on which one is believed.
+PRIOR_SPREAD, EQUAL, EQUAL_SHARE = 0.8, 0.3, 0.3
+UNEQUAL_MEAN, UNEQUAL_DEVIATION = 0.7, 0.45
 _NEGLIGIBLE = 1e-7  # posterior weight of a grid point that is left out
 
 
@@ -35,7 +37,7 @@ class SizeTable:
     sizes: Floats  # (s,)
     weights: Floats  # (rows, s)
     clusters: Floats  # (rows,) λ
-    log_prior: Floats  # (rows,)
+    log_priors: tuple[Floats, Floats]  # (rows,) each
 
 
 @lru_cache(maxsize=4)
@@ -53,11 +55,12 @@ def size_table(items: int) -> SizeTable:
     mean = weights @ sizes
     half_normal = np.exp(-0.5 * (SPREADS / PRIOR_SPREAD) ** 2) * np.gradient(SPREADS)
     equal = (SPREADS < EQUAL).astype(np.float64)
-    spread = 0.5 * ((1 - EQUAL_SHARE) * half_normal / half_normal.sum() + EQUAL_SHARE * equal / equal.sum())
+    first = (1 - EQUAL_SHARE) * half_normal / half_normal.sum() + EQUAL_SHARE * equal / equal.sum()
+    second = np.exp(-0.5 * ((SPREADS - UNEQUAL_MEAN) / UNEQUAL_DEVIATION) ** 2) * np.gradient(SPREADS)
     # Flat in log K = log n - log E[S], whatever the steps of the grid are.
-    flat = np.maximum(np.gradient(np.log(mean), axis=1), 1e-12)
-    log_prior = np.log(np.concatenate([spread, spread]))[:, None] + np.log(flat)
-    return SizeTable(sizes, weights.reshape(-1, len(sizes)), (items / mean).ravel(), log_prior.ravel())
+    flat = np.log(np.maximum(np.gradient(np.log(mean), axis=1), 1e-12))
+    priors = [(np.log(np.concatenate([prior, prior]))[:, None] + flat).ravel() for prior in (first, second)]
+    return SizeTable(sizes, weights.reshape(-1, len(sizes)), (items / mean).ravel(), (priors[0], priors[1]))
 
 
 @lru_cache(maxsize=1)
@@ -112,23 +115,28 @@ def log_likelihood(table: SizeTable, counts: NDArray[np.int64], items: int) -> t
     return likelihood, table.clusters * unseen
 
 
-def mixture_posterior(cases: list[tuple[float, NDArray[np.int64]]], items: int) -> Posterior:
-    """Return the posterior of the number of clusters.
+def mixture_posteriors(cases: list[tuple[float, NDArray[np.int64]]], items: int) -> tuple[Posterior, Posterior]:
+    """Return the posterior of the number of clusters under each of the two priors.
 
     Parameters
     ----------
     cases : (weight, counts of each cluster seen); more than one where it is not certain what was seen
     """
     table = size_table(items)
+    found = [(share, len(counts), *log_likelihood(table, counts, items)) for share, counts in cases]
+    most = float(items - int(cases[0][1].sum()) + max(len(counts) for _, counts in cases))
+    first, second = (_posterior(found, log_prior, most) for log_prior in table.log_priors)
+    return first, second
+
+
+def _posterior(found: list[tuple[float, int, Floats, Floats]], log_prior: Floats, most: float) -> Posterior:
     parts = []
-    for share, counts in cases:
-        likelihood, unseen = log_likelihood(table, counts, items)
-        logs = likelihood + table.log_prior
+    for share, seen, likelihood, unseen in found:
+        logs = likelihood + log_prior
         weight = np.exp(logs - logs.max())
         weight /= weight.sum()
         keep = weight > _NEGLIGIBLE
         kept = weight[keep] / weight[keep].sum() * share
-        parts.append((np.full(len(kept), float(len(counts))), unseen[keep], kept))
-    seen, mean, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
-    drawn = int(cases[0][1].sum())
-    return Posterior(seen, mean, weight / weight.sum(), float(items - drawn + seen.max()))
+        parts.append((np.full(len(kept), float(seen)), unseen[keep], kept))
+    seen_, mean, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Posterior(seen_, mean, weights / weights.sum(), most)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import nbinom
 
 from cccount_dist.counting.chao import Interval, chao_without_replacement
-from cccount_dist.counting.mixture import Posterior, mixture_posterior
+from cccount_dist.counting.mixture import Posterior, mixture_posteriors
 
 Counts = NDArray[np.int64]
 _SHAPE = 4.0  # the number of false splits is known up to a factor: gamma with coefficient of variation 1/2
@@ -62,21 +62,24 @@ def _richness(counts: Counts, items: int, level: float, false_splits: float) -> 
         seen = float(len(counts))
         return Richness(seen, seen, seen, (seen, seen, seen), (seen, seen, seen), (seen, seen))
     cases = split_cases(counts, false_splits)
-    posterior = mixture_posterior(cases, items)
-    chao, mixture = _intervals(cases, posterior, items, level)
-    wide_chao, wide_mixture = _intervals(cases, posterior, items, 1.0 - (1.0 - level) / LOOKS)
+    posteriors = mixture_posteriors(cases, items)
+    chao, mixture = _intervals(cases, posteriors, items, level)
+    wide_chao, wide_mixture = _intervals(cases, posteriors, items, 1.0 - (1.0 - level) / LOOKS)
     low, high = min(chao[1], mixture[1]), max(chao[2], mixture[2])
     stop = min(wide_chao[1], wide_mixture[1]), max(wide_chao[2], wide_mixture[2])
     return Richness(min(max(mixture[0], low), high), low, high, chao, mixture, stop)
 
 
-def _intervals(cases: list[tuple[float, Counts]], posterior: Posterior, items: int, level: float) -> tuple[Interval, Interval]:
-    """Chao's interval, over all cases of what was seen, and the mixture's."""
+def _intervals(
+    cases: list[tuple[float, Counts]], posteriors: tuple[Posterior, Posterior], items: int, level: float
+) -> tuple[Interval, Interval]:
+    """Chao's interval, over all cases of what was seen, and the mixture's, over both priors."""
     chaos = [chao_without_replacement(case, items, level) for _, case in cases]
     likeliest = int(np.argmax([weight for weight, _ in cases]))
     chao = (chaos[likeliest][0], min(c[1] for c in chaos), max(c[2] for c in chaos))
     tail = (1.0 - level) / 2
-    return chao, (posterior.relative_median(), posterior.quantile(tail), posterior.quantile(1.0 - tail))
+    low, high = min(p.quantile(tail) for p in posteriors), max(p.quantile(1.0 - tail) for p in posteriors)
+    return chao, (posteriors[0].relative_median(), low, high)
 
 
 def split_cases(counts: Counts, false_splits: float) -> list[tuple[float, Counts]]:

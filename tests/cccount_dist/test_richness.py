@@ -10,7 +10,7 @@ from scipy.stats import binom, lognorm, norm, poisson
 
 from cccount_dist.counting import mixture
 from cccount_dist.counting.chao import chao_without_replacement
-from cccount_dist.counting.mixture import log_likelihood, mixture_posterior, size_table
+from cccount_dist.counting.mixture import log_likelihood, mixture_posteriors, size_table
 from cccount_dist.counting.richness import richness, split_cases, without_smallest
 
 COUNTS = np.array([1, 1, 1, 1, 2, 2, 3, 5, 8])
@@ -52,7 +52,7 @@ def test_the_likelihood_is_the_sum_over_all_sizes() -> None:
 
 
 def test_quantiles_are_those_of_the_mixture_of_poisson_laws() -> None:
-    posterior = mixture_posterior([(1.0, COUNTS)], 120)
+    posterior = mixture_posteriors([(1.0, COUNTS)], 120)[0]
     direct = np.zeros(121)
     for seen, mean, weight in zip(posterior.seen, posterior.mean, posterior.weight, strict=True):
         direct += weight * poisson.cdf(np.arange(121) - seen, mean)

@@ -16,6 +16,7 @@ from cccount_dist.clustering.evidence.kernels import OPTIONS, dot, longer, root
 
 LARGE = 0.1  # share of all pairs inside blocks from which a merge counts as large
 CAUTION = 2.5  # log-odds that a large merge without an answer needs in addition
+_FIRST = 1e9  # minus this stands before the log-odds of every other pair
 _FLOOR = 1e-3  # added to the average Jaccard similarity before the logarithm
 
 
@@ -60,22 +61,24 @@ def _rows(units, first, second):
 
 @njit(**OPTIONS)
 def _reports(x, y, version):
-    """Return whether the pair is read from the row of x: from that of a merged unit, whose sums are complete, or the lower one."""
+    """Return whether the pair is read from the row of x: a merged unit's row has complete sums; among equals the lower one."""
     if version[x] > 0 and version[y] > 0:
         return x < y
     return version[x] > 0 or (version[y] == 0 and x < y)
 
 
 @njit(**OPTIONS)
-def _held_back(evidence, pairs, within):
-    return CAUTION if evidence == 0.0 and pairs > LARGE * within else 0.0
+def _held_back(evidence, pairs, within, caution):
+    return caution if evidence == 0.0 and pairs > LARGE * within else 0.0
 
 
 @njit(**OPTIONS)
-def agglomerate(first, second, link, evidence, known, size, total, square, weight, theta, far, unit):
+def agglomerate(first, second, link, evidence, known, glued, size, total, square, weight, theta, caution, far, unit):
     """Merge units. `size`, `total` and `square` are changed in place.
 
-    Parameters: pairs of units (`first` < `second`) with link, evidence and features `known` (P, 4); the model's weights.
+    Parameters: pairs of units (`first` < `second`) with link, evidence and features `known` (P, 4); merges that are made first;
+    the model's weights and so on.
+
     Returns
     -------
     merges (t, 2): kept and absorbed unit; their numbers (t, 8): link, evidence, sizes of both, features;
@@ -125,9 +128,12 @@ def agglomerate(first, second, link, evidence, known, size, total, square, weigh
                 z += min(e, 0.0) if phase == 0 else e
                 if z > 0.0:
                     a, b = min(x, y), max(x, y)
-                    z2 = z - _held_back(e, size[a] * size[b], within)
+                    z2 = z - _held_back(e, size[a] * size[b], within, caution)
                     (heap if z2 > 0.0 else waiting).append((-z2, a, b, version[a], version[b], e))
         heap, waiting = heap[1:], waiting[1:]
+        if phase == 0:
+            for t in range(len(glued)):
+                heap.append((t - _FIRST, glued[t, 0], glued[t, 1], 0, 0, 0.0))
         heapq.heapify(heap)
         while True:
             if len(heap) == 0:
@@ -135,8 +141,8 @@ def agglomerate(first, second, link, evidence, known, size, total, square, weigh
                 for entry in waiting:
                     a, b = entry[1], entry[2]
                     if version[a] == entry[3] and version[b] == entry[4]:
-                        if _held_back(entry[5], size[a] * size[b], within) == 0.0:
-                            heap.append((entry[0] - CAUTION, a, b, entry[3], entry[4], entry[5]))
+                        if _held_back(entry[5], size[a] * size[b], within, caution) == 0.0:
+                            heap.append((entry[0] - caution, a, b, entry[3], entry[4], entry[5]))
                         else:
                             again.append(entry)
                 waiting = again[1:]
@@ -145,7 +151,7 @@ def agglomerate(first, second, link, evidence, known, size, total, square, weigh
                 heapq.heapify(heap)
             entry = heapq.heappop(heap)
             a, b = entry[1], entry[2]
-            if version[a] != entry[3] or version[b] != entry[4]:
+            if (version[a] != entry[3] or version[b] != entry[4]) and entry[0] > _FIRST / -2:
                 continue
             if end + length[a] + length[b] > len(partner):
                 room = 2 * len(partner) + length[a] + length[b]
@@ -192,7 +198,7 @@ def agglomerate(first, second, link, evidence, known, size, total, square, weigh
                 z += min(e, 0.0) if phase == 0 else e
                 if z > 0.0:
                     low, high = min(a, y), max(a, y)
-                    z2 = z - _held_back(e, size[a] * size[y], within)
+                    z2 = z - _held_back(e, size[a] * size[y], within, caution)
                     new = (-z2, low, high, version[low], version[high], e)
                     if z2 > 0.0:
                         heapq.heappush(heap, new)

@@ -2,7 +2,7 @@
 
 A case is a question about a pair of sets together with the questions that confirm it. An answer that contradicts the partition
 and would move many items is held back, and asked again with other items at once; two against one settle it. What is held back
-neither moves items nor teaches the model. All of it is worked out from the answers as they are now, so an undo is no special case.
+neither moves items nor teaches the model. All of it is worked out from the answers as they are: an undo is no special case.
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ class Case:
     def unsettled(self) -> bool:
         """Whether another vote must come before this moves anything: one vote against the partition, or one each."""
         votes = self.same + self.different
-        return self.first.topic.weighty and ((self.surprising == 1 and votes == 1) or (self.surprising == 0 and votes == 2))
+        return self.first.topic.weighty and (votes, self.surprising) in ((1, 1), (2, 0))
 
 
 def make_cases(asked: list[Asked], answers: Mapping[int, float | None]) -> dict[int, Case]:

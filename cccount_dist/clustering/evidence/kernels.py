@@ -1,4 +1,4 @@
-"""Small compiled pieces that the modules of this folder share. Sums run in a fixed order, so results have the same bits everywhere."""
+"""Small compiled pieces that the modules of this folder share. Sums run in a fixed order: the same bits on every machine."""
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # numba infers the types of compiled functions from their arguments.
 

@@ -158,7 +158,7 @@ def _labels(items, pairs):
 
 def average_linkage(
     similarity: sparse.csr_matrix, clusters: int, *, least: float = LEAST
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Merge items until `clusters` are left, or no two with an average similarity of at least `least`.
 
     Parameters
@@ -167,16 +167,22 @@ def average_linkage(
 
     Returns
     -------
-    labels (n,), numbered by first appearance, and the average similarity of each merge, never rising.
+    merges (t, 2), each as the smallest items of the two clusters, the smaller first, and their average similarity, never rising.
     """
     items = similarity.shape[0]
     whole = (similarity + similarity.T).tocsr()
     whole.sort_indices()
-    pairs, height = _merge(
+    merges, height = _merge(
         whole.indptr.astype(np.int64),
         whole.indices.astype(np.int32),
         whole.data.astype(np.float64),
         max(items - clusters, 0),
         least,
     )
-    return _labels(items, pairs), height
+    return merges, height
+
+
+def cut(items: int, merges: NDArray[np.int64], clusters: int) -> NDArray[np.int32]:
+    """Return the labels (n,) when `clusters` are left, or all merges are made; numbered by first appearance."""
+    labels: NDArray[np.int32] = _labels(items, merges[: max(items - clusters, 0)])
+    return labels

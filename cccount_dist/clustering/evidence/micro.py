@@ -1,7 +1,8 @@
-"""Micro-clusters: what the questions are about. Their sizes, vector sums, links and candidate pairs; all of it adds up under merging.
+"""Micro-clusters: what the questions are about. Sizes, vector sums, links and candidate pairs; all adds up under merging.
 
-n items become m = min(n/2, max(1,000, n/10)) micro-clusters. Candidate pairs: everything that shares similarity, and the nearest
-centroids. Memory O(m · (d + candidates)); time of the centroids' neighbours O(m² d / 2).
+n items become m = max(1,000, n/10) micro-clusters; if that is more than n/2, the most similar ones are glued until n/2 are left.
+Candidate pairs: everything that shares similarity, and the nearest centroids. Memory O(m · (d + candidates)); time of the
+centroids' neighbours O(m² d / 2).
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # numba infers the types of compiled functions from their arguments.
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from cccount_dist.clustering.evidence.kernels import OPTIONS, squared_distance
-from cccount_dist.clustering.evidence.linkage import average_linkage
+from cccount_dist.clustering.evidence.linkage import average_linkage, cut
 from cccount_dist.clustering.evidence.reciprocal import jaccard_similarity
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 
@@ -36,6 +37,10 @@ class Micro:
     first: NDArray[np.int32]  # (P,) candidate pairs, first < second, in order
     second: NDArray[np.int32]  # (P,)
     link: NDArray[np.float64]  # (P,) sum of the Jaccard similarity over the pair's items
+    group: NDArray[np.int32]  # (m,) micro-clusters that are glued together have the same number
+    group_size: NDArray[np.float64]  # (m,) items of the group that a micro-cluster is in
+    rank: NDArray[np.int64]  # (m,) how central a micro-cluster is in its group: 0, 1, 2, …
+    glued: NDArray[np.int64]  # (t, 2) micro-clusters that stay together until an answer says otherwise, in the order of merging
     far: float  # mean squared distance of all pairs of items
     unit: float  # far minus the mean squared distance to the nearest neighbours: what features are measured in
 
@@ -56,17 +61,36 @@ def make_micro(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> Mi
         lists = np.ascontiguousarray(neighbors)
     items = len(rows)
     similarity = jaccard_similarity(lists, rows)
-    found, _ = average_linkage(similarity, max(1, int(min(items / 2, max(1000, items / 10)))))
+    most = max(1000, items // 10)
+    merges, _ = average_linkage(similarity, min(items // 2, most))
+    found = cut(items, merges, most)
     m = int(found.max()) + 1
+    glued = found[merges[max(items - most, 0) :]].astype(np.int64)
+    group = cut(m, glued, 0)
     size = np.bincount(found, minlength=m).astype(np.float64)
     total, square = _sums(rows, found, m)
     members, start = _members(rows, found, total, size)
     first, second, link = _candidates(similarity, found, total / size[:, None])
     label = np.full(len(vectors), -1, np.int32)
     label[usable] = found
+    group_size = np.bincount(group, weights=size)[group].astype(np.float64)
     far, near = _distances(rows, lists, total, square)
     return Micro(
-        label, size, total, square, usable[members].astype(np.int32), start, first, second, link, far, max(far - near, 1e-6)
+        label,
+        size,
+        total,
+        square,
+        usable[members].astype(np.int32),
+        start,
+        first,
+        second,
+        link,
+        group,
+        group_size,
+        _ranks(group, total, size),
+        glued,
+        far,
+        max(far - near, 1e-6),
     )
 
 
@@ -87,6 +111,16 @@ def _members(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     away = _from_centre(vectors, label, total / size[:, None])
     return np.lexsort((away, label)), np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+
+
+def _ranks(group: NDArray[np.int32], total: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.int64]:
+    centre, _ = _sums(total, group, int(group.max()) + 1)
+    centre /= np.bincount(group, weights=size)[:, None]
+    order = np.lexsort((_from_centre(total / size[:, None], group, centre), group))
+    first = np.concatenate([[0], np.cumsum(np.bincount(group))[:-1]])
+    ranks = np.empty(len(group), np.int64)
+    ranks[order] = np.arange(len(group)) - first[group[order]]
+    return ranks
 
 
 @njit(**OPTIONS)
@@ -120,19 +154,16 @@ def _candidates(
     similarity: sparse.csr_matrix, label: NDArray[np.int32], centres: NDArray[np.float64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
     m = len(centres)
-    pairs = similarity.tocoo()
-    a, b = label[pairs.row], label[pairs.col]
-    links = sparse.coo_matrix((pairs.data.astype(np.float64), (np.minimum(a, b), np.maximum(a, b))), shape=(m, m))
+    linked = similarity.tocoo()
+    u, v = label[linked.row], label[linked.col]
     if m <= COMPLETE:
-        a, b = np.triu_indices(m, 1)
-    elif m > 1:
-        k = min(CENTROIDS, m - 1)
-        nearest = neighbors_in_memory(centres.astype(np.float32), k, "euclidean").index.ravel()
-        mine = np.repeat(np.arange(m), k)
-        a, b = np.minimum(mine, nearest), np.maximum(mine, nearest)
-    both = (links + sparse.coo_matrix((np.zeros(len(a)), (a, b)), shape=(m, m))).tocsr()
-    # An explicit 0 marks a candidate without a link; scipy keeps it in a sum of coordinates, after duplicates are added up.
-    both.sum_duplicates()
-    out = both.tocoo()
-    apart = out.row != out.col
-    return out.row[apart].astype(np.int32), out.col[apart].astype(np.int32), out.data[apart]
+        a, b = (side.astype(np.int32) for side in np.triu_indices(m, 1))
+    else:
+        a = np.repeat(np.arange(m, dtype=np.int32), CENTROIDS)
+        b = neighbors_in_memory(centres.astype(np.float32), CENTROIDS, "euclidean").index.ravel()
+    first, second = np.concatenate([u, a]), np.concatenate([v, b])
+    link = np.concatenate([linked.data.astype(np.float64), np.zeros(len(a))])
+    # Equal pairs are added up; a candidate without a link stays as an explicit 0.
+    pairs = sparse.coo_matrix((link, (np.minimum(first, second), np.maximum(first, second))), shape=(m, m)).tocsr().tocoo()
+    apart = pairs.row != pairs.col
+    return pairs.row[apart].astype(np.int32), pairs.col[apart].astype(np.int32), pairs.data[apart].astype(np.float64)

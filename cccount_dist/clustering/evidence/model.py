@@ -58,7 +58,7 @@ def fit(features: NDArray[np.float64], votes: NDArray[np.float64], start: NDArra
             weight = weight - size * step
             if np.abs(step).max() < 1e-3:
                 break
-    return Model(np.maximum(weight, FLOOR), np.linalg.inv(hessian))
+    return Model(np.maximum(weight, FLOOR), np.linalg.inv(hessian).astype(np.float64))
 
 
 def _loss(

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.evidence.agglomerate import agglomerate, pair_features
+from cccount_dist.clustering.evidence.agglomerate import CAUTION, agglomerate, pair_features
 from cccount_dist.clustering.evidence.kernels import OPTIONS
 from cccount_dist.clustering.evidence.micro import Micro
 from cccount_dist.clustering.evidence.model import Model
@@ -41,7 +41,7 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Merges:
-    """Merges inside the blocks. The halves are runs of `Partition.order` that begin with the micro-clusters `left` and `right`."""
+    """Merges inside the blocks. The halves are runs of `Partition.order` that begin with `left` and `right`."""
 
     left: Ints
     right: Ints
@@ -54,22 +54,33 @@ class Merges:
 
 
 @dataclass(frozen=True, slots=True)
+class Units:
+    """What is merged: b blocks, or single micro-clusters."""
+
+    order: Ints  # (m,) micro-clusters, unit by unit; halves of a merge stand side by side
+    start: Ints  # (b + 1,) where each unit begins
+    size: Floats  # (b,) items
+    total: Floats  # (b, d) sum of the vectors
+    square: Floats  # (b,) sum of |x|²
+
+
+@dataclass(frozen=True, slots=True)
 class Partition:
     """b blocks of m micro-clusters."""
 
+    units: Units
     block: Ints  # (m,) block of each micro-cluster
-    order: Ints  # (m,) micro-clusters, block by block; halves of a merge stand side by side
-    position: Ints  # (m,) where a micro-cluster stands in `order`
-    start: Ints  # (b + 1,) where each block begins
-    size: Floats  # (b,) items
-    total: Floats  # (b, d)
-    square: Floats  # (b,)
+    position: Ints  # (m,) where a micro-cluster stands in the order
     pairs: Pairs
     merges: Merges
 
     @property
     def blocks(self) -> int:
         return len(self.size)
+
+    @property
+    def size(self) -> Floats:
+        return self.units.size
 
     @property
     def within(self) -> float:
@@ -79,17 +90,18 @@ class Partition:
     def micros(self, head: int, count: int) -> Ints:
         """The micro-clusters of a half of a merge."""
         at = int(self.position[head])
-        return self.order[at : at + count]
+        return self.units.order[at : at + count]
 
     def micros_of(self, block: int) -> Ints:
-        return self.order[self.start[block] : self.start[block + 1]]
+        return self.units.order[self.units.start[block] : self.units.start[block + 1]]
 
 
 class Builder:
     """Makes partitions of one set of micro-clusters."""
 
-    def __init__(self, micro: Micro) -> None:
+    def __init__(self, micro: Micro, *, caution: float = CAUTION) -> None:
         self.micro = micro
+        self.caution = caution
         known = pair_features(micro.first, micro.second, micro.link, micro.size, micro.total, micro.square, micro.far, micro.unit)
         self._micro_pairs = Pairs(micro.first, micro.second, micro.link, np.zeros(len(micro.link)), known)
         # All pairs of each micro-cluster, so that one that is dissolved finds its partners.
@@ -104,101 +116,106 @@ class Builder:
     def whole(self, model: Model, theta: float, evidence: Evidence) -> Partition:
         """Merge from the micro-clusters up."""
         micro, m = self.micro, self.micro.count
-        pairs = self._with_evidence(self._micro_pairs, evidence, np.arange(m), micro.size, micro.total, micro.square)
-        units = [np.arange(m), np.arange(m + 1), micro.size.copy(), micro.total.copy(), micro.square.copy()]
-        return self._merge(*units, pairs, self._no_merges, model, theta)
+        units = Units(np.arange(m), np.arange(m + 1), micro.size.copy(), micro.total.copy(), micro.square.copy())
+        pairs = self._with_evidence(self._micro_pairs, evidence, np.arange(m), units)
+        return self._merge(units, pairs, self._glued(evidence, np.arange(m)), self._no_merges, model, theta)
 
     def after(self, old: Partition, touched: Ints, model: Model, theta: float, evidence: Evidence) -> Partition:
         """Dissolve the blocks of the touched micro-clusters and merge again."""
         micro = self.micro
         gone = np.zeros(old.blocks, bool)
         gone[old.block[touched]] = True
-        kept = np.flatnonzero(~gone)
-        loose = np.flatnonzero(gone[old.block])
-        unit_of_block = np.full(old.blocks, -1, np.int64)
-        unit_of_block[kept] = np.arange(len(kept))
+        unit_of_block = np.where(gone, -1, np.cumsum(~gone) - 1)
         unit = unit_of_block[old.block]
-        unit[loose] = len(kept) + np.arange(len(loose))
-        runs = [old.micros_of(int(b)) for b in kept]
-        order = np.concatenate([*runs, loose]).astype(np.int64)
-        lengths = np.concatenate([np.diff(old.start)[kept], np.ones(len(loose), np.int64)])
-        start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        size = np.concatenate([old.size[kept], micro.size[loose]])
-        total = np.concatenate([old.total[kept], micro.total[loose]])
-        square = np.concatenate([old.square[kept], micro.square[loose]])
+        loose = np.flatnonzero(unit < 0)
+        unit[loose] = old.blocks - int(gone.sum()) + np.arange(len(loose))
+        units = self._loosened(old, gone, loose)
         stay = ~(gone[old.pairs.first] | gone[old.pairs.second])
-        fresh = self._fresh(loose, unit, size, total, square)
+        fresh = self._fresh(loose, unit, units)
         pairs = Pairs(
-            np.concatenate([unit_of_block[old.pairs.first[stay]], fresh.first]).astype(np.int32),
-            np.concatenate([unit_of_block[old.pairs.second[stay]], fresh.second]).astype(np.int32),
+            np.concatenate([unit_of_block[old.pairs.first[stay]].astype(np.int32), fresh.first]),
+            np.concatenate([unit_of_block[old.pairs.second[stay]].astype(np.int32), fresh.second]),
             np.concatenate([old.pairs.link[stay], fresh.link]),
             np.zeros(int(stay.sum()) + len(fresh.link)),
             np.concatenate([old.pairs.features[stay], fresh.features]),
         )
-        pairs = self._with_evidence(pairs, evidence, unit, size, total, square)
         inside = ~gone[old.block[old.merges.left]]
         merges = Merges(*(getattr(old.merges, name)[inside] for name in Merges.__slots__))
-        return self._merge(order, start, size, total, square, pairs, merges, model, theta)
+        pairs = self._with_evidence(pairs, evidence, unit, units)
+        number = np.full(micro.count, -1, np.int64)
+        number[loose] = unit[loose]
+        return self._merge(units, pairs, self._glued(evidence, number), merges, model, theta)
 
-    def _fresh(self, loose: Ints, unit: Ints, size: Floats, total: Floats, square: Floats) -> Pairs:
-        """The pairs of dissolved micro-clusters with all units."""
-        rows = [self._rows[self._row_start[x] : self._row_start[x + 1]] for x in loose]
-        numbers = np.unique(np.concatenate(rows)) if rows else np.empty(0, np.int64)
-        a, b = unit[self.micro.first[numbers]], unit[self.micro.second[numbers]]
-        low, high, link = _summed(np.minimum(a, b), np.maximum(a, b), self.micro.link[numbers], len(size))
-        known = pair_features(low, high, link, size, total, square, self.micro.far, self.micro.unit)
-        return Pairs(low.astype(np.int32), high.astype(np.int32), link, np.zeros(len(link)), known)
+    def _glued(self, evidence: Evidence, number: Ints) -> Ints:
+        """The merges that are made first, by unit: not in a group in which an answer says "different"."""
+        group, glued = self.micro.group, self.micro.glued
+        broken = np.zeros(self.micro.count, bool)
+        inside = group[evidence.first] == group[evidence.second]
+        broken[group[evidence.first[inside & (evidence.value < 0)]]] = True
+        return number[glued[~broken[group[glued[:, 0]]] & (number[glued[:, 0]] >= 0)]]
 
-    def _with_evidence(self, pairs: Pairs, evidence: Evidence, unit: Ints, size: Floats, total: Floats, square: Floats) -> Pairs:
-        """The pairs with the evidence between their units; what was asked about and is no candidate becomes one."""
-        a, b = unit[evidence.first], unit[evidence.second]
-        apart = a != b
-        low, high, value = _summed(np.minimum(a, b)[apart], np.maximum(a, b)[apart], evidence.value[apart], len(size))
-        if len(low) == 0:
-            return pairs
-        units = len(size)
-        wanted = low * units + high
-        have = pairs.first.astype(np.int64) * units + pairs.second
-        at = np.flatnonzero(np.isin(have, wanted))
-        held = pairs.evidence.copy()
-        held[at] = value[np.searchsorted(wanted, have[at])]
-        new = ~np.isin(wanted, have[at])
-        first, second = low[new].astype(np.int32), high[new].astype(np.int32)
-        link = np.zeros(len(first))
-        known = pair_features(first, second, link, size, total, square, self.micro.far, self.micro.unit)
-        return Pairs(
-            np.concatenate([pairs.first, first]),
-            np.concatenate([pairs.second, second]),
-            np.concatenate([pairs.link, link]),
-            np.concatenate([held, value[new]]),
-            np.concatenate([pairs.features, known]),
+    def _loosened(self, old: Partition, gone: NDArray[np.bool_], loose: Ints) -> Units:
+        """The blocks that stay, and after them the micro-clusters of the others."""
+        micro, kept = self.micro, ~gone
+        order = old.units.order
+        lengths = np.concatenate([np.diff(old.units.start)[kept], np.ones(len(loose), np.int64)])
+        return Units(
+            np.concatenate([order[kept[old.block[order]]], loose]),
+            np.concatenate([[0], np.cumsum(lengths)]),
+            np.concatenate([old.size[kept], micro.size[loose]]),
+            np.concatenate([old.units.total[kept], micro.total[loose]]),
+            np.concatenate([old.units.square[kept], micro.square[loose]]),
         )
 
-    def _merge(
-        self,
-        order: Ints,
-        start: Ints,
-        size: Floats,
-        total: Floats,
-        square: Floats,
-        pairs: Pairs,
-        merges: Merges,
-        model: Model,
-        theta: float,
-    ) -> Partition:
+    def _fresh(self, loose: Ints, unit: Ints, units: Units) -> Pairs:
+        """The pairs of dissolved micro-clusters with all units."""
+        rows = [self._rows[self._row_start[x] : self._row_start[x + 1]] for x in loose]
+        numbers = np.unique(np.concatenate(rows))
+        a, b = unit[self.micro.first[numbers]], unit[self.micro.second[numbers]]
+        low, high, link = _summed(np.minimum(a, b), np.maximum(a, b), self.micro.link[numbers], len(units.size))
+        return Pairs(
+            low.astype(np.int32), high.astype(np.int32), link, np.zeros(len(link)), self._features(low, high, link, units)
+        )
+
+    def _features(self, first: NDArray[np.integer], second: NDArray[np.integer], link: Floats, units: Units) -> Floats:
+        found: Floats = pair_features(first, second, link, units.size, units.total, units.square, self.micro.far, self.micro.unit)
+        return found
+
+    def _with_evidence(self, pairs: Pairs, evidence: Evidence, unit: Ints, units: Units) -> Pairs:
+        """The pairs with the evidence between their units; what was asked about and is no candidate becomes one."""
+        a, b = unit[evidence.first], unit[evidence.second]
+        count = len(units.size)
+        low, high, value = _summed(np.minimum(a, b), np.maximum(a, b), evidence.value, count)
+        wanted = low * count + high
+        have = pairs.first.astype(np.int64) * count + pairs.second
+        at = np.flatnonzero(np.isin(have, wanted))
+        held = np.zeros(len(have))
+        held[at] = value[np.searchsorted(wanted, have[at])]
+        new = ~np.isin(wanted, have[at])
+        first, second, link = low[new], high[new], np.zeros(int(new.sum()))
+        return Pairs(
+            np.concatenate([pairs.first, first.astype(np.int32)]),
+            np.concatenate([pairs.second, second.astype(np.int32)]),
+            np.concatenate([pairs.link, link]),
+            np.concatenate([held, value[new]]),
+            np.concatenate([pairs.features, self._features(first, second, link, units)]),
+        )
+
+    def _merge(self, units: Units, pairs: Pairs, glued: Ints, merges: Merges, model: Model, theta: float) -> Partition:
+        """Merge units, whose arrays belong to the new partition from now on."""
+        size, total, square = units.size, units.total, units.square
         made, numbers, unit_in, first, second, link, evidence, known = agglomerate(
-            pairs.first, pairs.second, pairs.link, pairs.evidence, pairs.features,
-            size, total, square, model.weight, theta, self.micro.far, self.micro.unit,
+            pairs.first, pairs.second, pairs.link, pairs.evidence, pairs.features, glued,
+            size, total, square, model.weight, theta, self.caution, self.micro.far, self.micro.unit,
         )  # fmt: skip
-        heads = order[start[:-1]]
-        new_order, new_start, halves = _laid_out(made, order, start)
+        heads = units.order[units.start[:-1]]
+        order, start, halves = _laid_out(made, units.order, units.start)
         survivors = np.flatnonzero(unit_in == np.arange(len(unit_in)))
-        rank = np.full(len(unit_in), -1, np.int64)
+        rank = np.full(len(unit_in), -1, np.int32)
         rank[survivors] = np.arange(len(survivors))
         position = np.empty(len(order), np.int64)
-        position[new_order] = np.arange(len(order))
-        block = np.empty(len(order), np.int64)
-        block[new_order] = np.repeat(np.arange(len(survivors)), np.diff(new_start))
+        position[order] = np.arange(len(order))
+        block = np.repeat(np.arange(len(survivors)), np.diff(start))[position]
         together = Merges(
             np.concatenate([merges.left, heads[made[:, 0]]]),
             np.concatenate([merges.right, heads[made[:, 1]]]),
@@ -209,15 +226,14 @@ class Builder:
             np.concatenate([merges.evidence, numbers[:, 1]]),
             np.concatenate([merges.features, numbers[:, 4:]]),
         )
-        left = Pairs(rank[first].astype(np.int32), rank[second].astype(np.int32), link, evidence, known)
-        return Partition(
-            block, new_order, position, new_start, size[survivors], total[survivors], square[survivors], left, together
-        )
+        left = Pairs(rank[first], rank[second], link, evidence, known)
+        blocks = Units(order, start, size[survivors], total[survivors], square[survivors])
+        return Partition(blocks, block, position, left, together)
 
 
 @njit(**OPTIONS)
 def _laid_out(made, order, start):  # type: ignore[no-untyped-def]
-    """Lay the micro-clusters of each merge side by side: new order, starts of the blocks, and the micro-clusters of both halves."""
+    """Lay the halves of each merge side by side: new order, starts of the blocks, micro-clusters of both halves."""
     units = len(start) - 1
     following = np.full(units, -1, np.int64)
     last = np.arange(units)
@@ -253,4 +269,4 @@ def _summed(low: Ints, high: Ints, value: Floats, units: int) -> tuple[Ints, Int
     """Add up the values of equal pairs; pairs in ascending order, those of a unit with itself left out."""
     apart = low != high
     key, inverse = np.unique(low[apart].astype(np.int64) * units + high[apart], return_inverse=True)
-    return key // units, key % units, np.bincount(inverse, weights=value[apart], minlength=len(key))
+    return key // units, key % units, np.bincount(inverse, weights=value[apart], minlength=len(key)).astype(np.float64)

@@ -18,6 +18,7 @@ from cccount_dist.clustering.evidence.model import CLIP, Model
 from cccount_dist.clustering.evidence.partition import Floats, Partition
 
 LEAST_F = 0.2
+STRAY = 0.1  # chance that a block is a part of another one whatever the model says; halved by each "different" that it got
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,23 @@ def _score(features, evidence, size_a, size_b, weight, covariance, items):
     return same, drop
 
 
+@njit(**OPTIONS)
+def _strays(first, second, same, evidence, blocks, stray):
+    """Raise P(same) of the likeliest partner that a block was not asked about: what looks like nothing else is found, too."""
+    best = np.full(blocks, -1, np.int64)
+    refused = np.zeros(blocks)
+    for p in range(len(first)):
+        for x in (first[p], second[p]):
+            if evidence[p] == 0.0 and (best[x] < 0 or same[p] > same[best[x]]):
+                best[x] = p
+            refused[x] += evidence[p] < 0.0
+    out = same.copy()
+    for x in range(blocks):
+        if best[x] >= 0:
+            out[best[x]] = max(out[best[x]], stray * 0.5 ** refused[x])
+    return out
+
+
 def worth(micro: Micro, partition: Partition, model: Model, theta: float) -> Worth:
     """Return the value of every question under the present threshold, and the threshold for the next partition."""
     pairs, merges = partition.pairs, partition.merges
@@ -55,6 +73,7 @@ def worth(micro: Micro, partition: Partition, model: Model, theta: float) -> Wor
     size_a, size_b = partition.size[pairs.first], partition.size[pairs.second]
     same, drop = _score(pairs.features, pairs.evidence, size_a, size_b, model.weight, model.covariance, items)
     missed = float((size_a * size_b * same).sum())
+    asked = _strays(pairs.first, pairs.second, same, pairs.evidence, partition.blocks, STRAY)
     held, inner_drop = _score(
         merges.features, merges.evidence, merges.left_size, merges.right_size, model.weight, model.covariance, items
     )
@@ -65,7 +84,7 @@ def worth(micro: Micro, partition: Partition, model: Model, theta: float) -> Wor
     quality = 2 * right / max(claimed + right + missed, 1e-12)
     level = 1.0 / (1.0 + np.exp(-theta))
     half = min(max(quality, LEAST_F), 1.0) / 2
-    return Worth(drop * same * (1 - level) * 2, inner_drop * (1 - held) * level * 2, quality, float(np.log(half / (1 - half))))
+    return Worth(drop * asked * (1 - level) * 2, inner_drop * (1 - held) * level * 2, quality, float(np.log(half / (1 - half))))
 
 
 def best_first(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:

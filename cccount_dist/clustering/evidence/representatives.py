@@ -7,13 +7,16 @@ import numpy as np
 from cccount_dist.clustering.evidence.micro import Micro
 from cccount_dist.clustering.evidence.partition import Ints
 
-SIDE = 8  # micro-clusters of a side that are asked about
+SIDE = 8  # groups of a side that are asked about
 _DEPTH = 3  # items of each
 
 
 def side(micro: Micro, micros: Ints) -> tuple[int, ...]:
-    """Return the largest micro-clusters of a set, largest first."""
-    return tuple(micros[np.lexsort((micros, -micro.size[micros]))][:SIDE].tolist())
+    """Return micro-clusters that stand for a set: the most central one of each of the largest groups, then the next ones."""
+    groups, first = np.unique(micro.group[micros], return_index=True)
+    largest = groups[np.lexsort((groups, -micro.group_size[micros[first]]))][:SIDE]
+    chosen = micros[np.isin(micro.group[micros], largest)]
+    return tuple(chosen[np.lexsort((chosen, -micro.group_size[chosen], micro.rank[chosen]))][: SIDE * _DEPTH].tolist())
 
 
 def pick(micro: Micro, left: Sequence[int], right: Sequence[int], asked: Container[tuple[int, int]]) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.clustering.evidence.micro import Micro
-from cccount_dist.clustering.evidence.partition import Floats, Ints, Partition
+from cccount_dist.clustering.evidence.partition import Floats, Ints, Merges, Pairs, Partition
 from cccount_dist.clustering.evidence.questions import Worth, best_first
 from cccount_dist.clustering.evidence.representatives import side
 
@@ -20,7 +20,7 @@ class Topic:
     """Two sets of micro-clusters that a question may be asked about."""
 
     purpose: str
-    left: tuple[int, ...]  # the largest micro-clusters of both sets
+    left: tuple[int, ...]  # micro-clusters that stand for both sets
     right: tuple[int, ...]
     features: Floats  # (4,)
     together: bool  # whether the partition puts them together
@@ -45,12 +45,9 @@ def topics(micro: Micro, partition: Partition, worth: Worth, count: int, unsure:
         if value[at] <= 0.0:
             return
         left, right = halves[at]
-        if at < len(pair):
-            number, source = int(pair[at]), partition.pairs
-            sizes = partition.size[source.first[number]] * partition.size[source.second[number]]
-        else:
-            number, source = int(merge[at - len(pair)]), partition.merges
-            sizes = source.left_size[number] * source.right_size[number]
+        source: Pairs | Merges = partition.pairs if at < len(pair) else partition.merges
+        number = int(pair[at]) if at < len(pair) else int(merge[at - len(pair)])
+        products = micro.size[left].sum() * micro.size[right].sum()
         known = bool(source.evidence[number] != 0.0)
         kind = "merge" if at < len(pair) else "purity"
         yield Topic(
@@ -60,7 +57,7 @@ def topics(micro: Micro, partition: Partition, worth: Worth, count: int, unsure:
             source.features[number],
             at >= len(pair),
             not known,
-            not known and bool(sizes > CONFIRM * partition.within),
+            not known and bool(products > CONFIRM * partition.within),
         )
 
 

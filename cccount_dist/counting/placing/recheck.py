@@ -23,22 +23,20 @@ def false_splits(state: State) -> float:
     """Return the expected number of clusters seen that are parts of others."""
     if state.rates.exact:
         return 0.0
+    return max(_suspected(state), (state.missed + _START) * _OVERLOOKED)
+
+
+def _suspected(state: State) -> float:
+    """Return the part of the false splits that was not searched for yet."""
     doubt = float(state.clusters.doubt[: len(state.clusters)].sum())
-    left = doubt / (doubt + max(state.merges, state.searched) + 1e-9)
-    return (state.missed + _START) * max(left, _OVERLOOKED)
-
-
-def _worth_looking(state: State) -> bool:
-    """Whether re-checks could find more: what they overlook is no reason to go on."""
-    splits = false_splits(state)
-    return splits > _TOLERATED * (1 + state.clusters.once) and splits > (state.missed + _START) * _OVERLOOKED
+    return (state.missed + _START) * doubt / (doubt + max(state.merges, state.searched) + 1e-9)
 
 
 def recheck(state: State) -> Placing:
     """Ask again about the likeliest false splits, as long as more are expected than are tolerated."""
     clusters = state.clusters
     odds = _odds(state)
-    while _worth_looking(state) and state.rechecks < _LARGEST_SHARE * state.effort:
+    while _suspected(state) > _TOLERATED * (1 + clusters.once) and state.rechecks < _LARGEST_SHARE * state.effort:
         share = odds / (1.0 + odds.sum(axis=1, keepdims=True))
         part, whole = (int(number) for number in np.unravel_index(np.argmax(share), share.shape))
         if share[part, whole] <= 0.0:

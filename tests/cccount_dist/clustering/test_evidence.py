@@ -1,0 +1,194 @@
+"""The evidence sampler: determinism, replay, batches, odd collections, wrong and unsure answers, and quality on digits."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cccount_dist.metrics import ari, nmi
+from cccount_dist.sampling.oracles import LabelOracle
+from cccount_dist.sampling.replay import Round, replay
+from cccount_dist.sampling.types import Answer, Question
+from storage.errors import InputError
+from tests.cccount_dist.clustering.groups import Labels, answer_all, digits, grouper, replies
+from tests.cccount_dist.samplers import blobs
+
+VECTORS, LABELS = blobs((30, 20, 12, 6, 2), noise=0.5)
+
+
+def same_partition(a: Labels, b: Labels) -> bool:
+    return ari(a, b) == 1.0
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 14), st.booleans()), max_size=8), st.randoms())
+def test_any_prefix_of_a_log_leads_to_the_same_question_and_the_same_result(
+    cuts: list[tuple[int, int, bool]], chance: random.Random
+) -> None:
+    live = grouper(VECTORS)
+    rounds: list[Round] = []
+    questions: list[Question] = []
+    answers: list[Answer] = []
+    for asked, given_back, looked_at in cuts:
+        if found := live.ask(asked):  # a call without questions is not in the log
+            rounds.append(Round(len(rounds), len(answers), found))
+            questions += found
+        for _ in range(given_back if questions else 0):
+            # People answer in any order, one by one, are unsure, wrong, and change their minds.
+            one = _answer(chance.choice(questions), chance.random())
+            live.tell([one])
+            answers.append(one)
+        if looked_at:
+            live.result()
+        again = grouper(VECTORS)
+        replay(again, rounds, answers)
+        assert again.result().labels.tolist() == live.result().labels.tolist()
+        assert again.done == live.done
+    again = grouper(VECTORS)
+    replay(again, rounds, answers)
+    assert again.ask(3) == live.ask(3)
+
+
+def _answer(question: Question, chance: float) -> Answer:
+    value = None if chance < 0.2 else float((LABELS[question.u] == LABELS[question.v]) != (chance < 0.3))
+    return Answer(question.id, question.u, question.v, value)
+
+
+def test_batches_cut_one_and_the_same_sequence() -> None:
+    whole = grouper(VECTORS).ask(100)
+    sampler = grouper(VECTORS)
+    assert [q for limit in (1, 0, 2, 100, 5) for q in sampler.ask(limit)] == list(whole)
+    assert [q.id for q in whole] == list(range(len(whole)))
+
+
+def test_open_questions_are_about_different_blocks_and_no_pair_is_asked_twice() -> None:
+    sampler = grouper(VECTORS)
+    pairs = set()
+    for _ in range(20):
+        labels = sampler.result().labels
+        questions = sampler.ask(8)
+        blocks = [{labels[q.u], labels[q.v]} for q in questions]
+        assert sum(map(len, blocks)) == len(set().union(*blocks))
+        pairs |= {(min(q.u, q.v), max(q.u, q.v)) for q in questions}
+        sampler.tell(replies(questions, LABELS))
+        if not questions:
+            break
+    assert sampler.ask(1) == [] or len(pairs) == sampler.ask(1)[0].id - 1
+
+
+def test_groups_are_found_without_being_told_how_many() -> None:
+    vectors, labels = blobs((40, 30, 20, 10), dimensions=12, noise=0.3)
+    sampler = grouper(vectors)
+    answer_all(sampler, labels, 40)
+    assert same_partition(sampler.result().labels, labels)
+
+
+@pytest.mark.parametrize("sizes", [(60,), (1,) * 40])
+def test_all_the_same_and_all_different_are_learned(sizes: tuple[int, ...]) -> None:
+    vectors, labels = blobs(sizes, noise=0.5)
+    sampler = grouper(vectors)
+    answer_all(sampler, labels, 400)
+    assert sampler.result().clusters == len(sizes)
+
+
+@pytest.mark.parametrize(("value", "clusters"), [(1.0, 1), (0.0, 2)])
+def test_two_items_are_settled_by_one_answer(value: float, clusters: int) -> None:
+    sampler = grouper(np.array([[1, 0], [0.8, 0.6]], np.float32))
+    (question,) = sampler.ask(10)
+    assert {question.u, question.v} == {0, 1}
+    sampler.tell([Answer(0, 0, 1, value)])
+    assert sampler.result().clusters == clusters
+    assert sampler.ask(10) == []
+    assert sampler.done
+
+
+def test_duplicates_are_grouped() -> None:
+    vectors = np.repeat(np.eye(3, dtype=np.float32), 40, axis=0)
+    labels = np.repeat(np.arange(3), 40)
+    sampler = grouper(vectors)
+    answer_all(sampler, labels, 60)
+    assert same_partition(sampler.result().labels, labels)
+
+
+def test_an_item_without_a_vector_gets_no_label_and_is_never_asked_about() -> None:
+    vectors, labels = VECTORS.copy(), LABELS.copy()
+    vectors[[0, 33, 69]] = np.nan
+    sampler = grouper(vectors)
+    asked: set[int] = set()
+    for _ in range(30):
+        questions = sampler.ask(1)
+        asked |= {item for q in questions for item in (q.u, q.v)}
+        sampler.tell(replies(questions, labels))
+    assert np.flatnonzero(sampler.result().labels < 0).tolist() == [0, 33, 69]
+    assert not asked & {0, 33, 69}
+
+
+def test_unsure_never_counts_as_different_and_something_else_is_asked() -> None:
+    sampler = grouper(VECTORS)
+    before = sampler.result().labels
+    asked: list[Question] = []
+    for _ in range(40):
+        questions = sampler.ask(1)
+        asked += questions
+        sampler.tell([Answer(q.id, q.u, q.v, None) for q in questions])
+    assert sampler.result().labels.tolist() == before.tolist()
+    blocks = {frozenset((before[q.u], before[q.v])) for q in asked}
+    assert len(blocks) >= 8
+
+
+def test_one_wrong_answer_is_out_voted() -> None:
+    vectors, labels = blobs((40, 30, 20, 10), dimensions=12, noise=0.3)
+    sampler = grouper(vectors)
+    for number in range(60):
+        if questions := sampler.ask(1):
+            right = replies(questions, labels)
+            lie = number in (0, 7, 20)
+            sampler.tell([Answer(a.question_id, a.u, a.v, 1.0 - float(a.value or 0.0) if lie else a.value) for a in right])
+    assert same_partition(sampler.result().labels, labels)
+
+
+def test_a_surprising_answer_about_many_items_moves_nothing_until_it_is_confirmed() -> None:
+    vectors, labels = blobs((40, 30, 20, 10), dimensions=12, noise=0.3)
+    sampler = grouper(vectors)
+    answer_all(sampler, labels, 20)
+    before = sampler.result().labels
+    surprised = False
+    while not surprised:
+        (question,) = sampler.ask(1)
+        together = bool(before[question.u] == before[question.v])
+        sampler.tell([Answer(question.id, question.u, question.v, float(not together))])
+        (again,) = sampler.ask(1)
+        surprised = again.purpose == f"confirm {question.purpose}"
+        assert surprised or question.id < 60
+    assert sampler.result().labels.tolist() == before.tolist()
+    sampler.tell(replies([again], labels))  # one each: a third vote decides
+    (third,) = sampler.ask(1)
+    assert third.purpose == again.purpose
+    assert len({(q.u, q.v) for q in (question, again, third)}) == 3
+    sampler.tell(replies([third], labels))
+    assert sampler.result().labels.tolist() == before.tolist()
+
+
+def test_an_answer_to_a_question_that_was_not_asked_is_refused() -> None:
+    sampler = grouper(VECTORS)
+    (question,) = sampler.ask(1)
+    with pytest.raises(InputError, match="only the questions 0 to 0 were asked"):
+        sampler.tell([Answer(1, 0, 1, 1.0)])
+    with pytest.raises(InputError, match="and its answer about"):
+        sampler.tell([Answer(0, question.u, (question.v + 1) % len(VECTORS), 1.0)])
+    with pytest.raises(InputError, match="an answer is 1, 0 or unsure"):
+        sampler.tell([Answer(0, question.u, question.v, 7.0)])
+    assert not sampler.done
+
+
+@pytest.mark.parametrize(("wrong", "least"), [(0.0, 0.94), (0.05, 0.92)])
+def test_digits_are_grouped_with_150_questions(wrong: float, least: float) -> None:
+    vectors, labels = digits()
+    sampler, oracle = grouper(vectors), LabelOracle(labels, error_rate=wrong, seed=1)
+    for _ in range(150):
+        sampler.tell([Answer(q.id, q.u, q.v, oracle.answer(q)) for q in sampler.ask(1)])
+    found = sampler.result().labels
+    assert nmi(labels, found) >= least
+    assert ari(labels, found) >= least

@@ -1,0 +1,77 @@
+"""Average linkage on sparse similarities, and the Jaccard similarity that it works on, against slow obvious references."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+from sklearn.metrics import adjusted_rand_score
+
+from cccount_dist.clustering.evidence.linkage import average_linkage, cut
+from cccount_dist.clustering.evidence.reciprocal import jaccard_similarity
+from cccount_dist.similarity.inmemory import neighbors_in_memory
+from tests.cccount_dist.samplers import blobs
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(2, 40), st.floats(0.05, 1.0), st.integers(0, 10**6), st.data())
+def test_it_equals_scipys_average_linkage(items: int, filled: float, seed: int, data: st.DataObject) -> None:
+    random = np.random.default_rng(seed)
+    similarity = np.triu(random.random((items, items)) * (random.random((items, items)) < filled), 1)
+    clusters = data.draw(st.integers(1, items))
+    merges, heights = average_linkage(sparse.csr_matrix(similarity), clusters, least=1e-9)
+    labels = cut(items, merges, clusters)
+    tree = linkage(squareform(1.0 - similarity - similarity.T - np.eye(items), checks=False), "average")
+    reachable = max(clusters, items - int((tree[:, 2] < 1.0 - 1e-9).sum()))
+    assert labels.max() + 1 == reachable
+    assert np.allclose(heights, 1.0 - tree[: items - reachable, 2])
+    if reachable < items:  # scipy's cut may also take merges of the very same height; random numbers have none
+        assert adjusted_rand_score(fcluster(tree, tree[items - reachable - 1, 2] + 1e-12, "distance"), labels) == 1.0
+
+
+def test_equal_similarities_do_not_stop_it() -> None:
+    everything = sparse.csr_matrix(np.triu(np.ones((30, 30)), 1))
+    merges, heights = average_linkage(everything, 1)
+    labels = cut(30, merges, 1)
+    assert labels.max() == 0
+    assert np.allclose(heights, 1.0)
+
+
+def test_items_without_similarity_stay_alone() -> None:
+    merges, heights = average_linkage(sparse.csr_matrix((5, 5)), 1)
+    assert cut(5, merges, 1).tolist() == [0, 1, 2, 3, 4]
+    assert len(heights) == 0
+
+
+def reference(neighbors: np.ndarray, vectors: np.ndarray, size: int, rows: int) -> np.ndarray:
+    """Jaccard similarity at one scale, written down from its definition with sets and a dense matrix."""
+    items = len(vectors)
+
+    def mutual(i: int, k: int) -> set[int]:
+        return {int(j) for j in neighbors[i, :k] if i in neighbors[j, :k]} | {i}
+
+    weights = np.zeros((items, items))
+    for i in range(items):
+        core = mutual(i, size)
+        wide = set(core)
+        for j in core - {i}:
+            half = mutual(j, max(1, (size + 1) // 2))
+            if 3 * len(half & core) > 2 * len(half):
+                wide |= half
+        scale = np.square(vectors[i] - vectors[neighbors[i, size - 1]]).sum()
+        for j in wide:
+            weights[i, j] = np.exp(-np.square(vectors[i] - vectors[j]).sum() / scale)
+        weights[i] /= weights[i].sum()
+    averaged = np.array([weights[[i, *neighbors[i, : rows - 1]]].mean(axis=0) for i in range(items)])
+    shared = np.minimum(averaged[:, None], averaged[None]).sum(axis=2)
+    return np.triu(shared / (2 - shared), 1)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_jaccard_similarity_is_what_its_definition_says(seed: int) -> None:
+    vectors, _ = blobs((30, 20, 15), noise=0.4, seed=seed)
+    neighbors = neighbors_in_memory(vectors, 25).index
+    expected = (reference(neighbors, vectors, 10, 3) + reference(neighbors, vectors, 20, 6)) / 2
+    assert np.allclose(jaccard_similarity(neighbors, vectors).toarray(), expected, atol=1e-5)

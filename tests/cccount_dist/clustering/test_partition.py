@@ -1,0 +1,125 @@
+"""Blocks: their statistics add up, and the greedy merging does what a slow loop over all pairs does."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cccount_dist.clustering.evidence.agglomerate import LARGE
+from cccount_dist.clustering.evidence.micro import Micro, make_micro
+from cccount_dist.clustering.evidence.model import prior
+from cccount_dist.clustering.evidence.partition import Builder, Evidence, Partition
+from cccount_dist.similarity.inmemory import neighbors_in_memory
+from tests.cccount_dist.samplers import blobs
+
+VECTORS, _ = blobs((24, 16, 12, 8), noise=0.7)
+MICRO = make_micro(VECTORS, neighbors_in_memory(VECTORS, 50).index)
+
+LOOSE = replace(MICRO, glued=MICRO.glued[:0])
+
+
+def evidence(random: np.random.Generator, count: int) -> Evidence:
+    pairs = {(min(a, b), max(a, b)) for a, b in random.integers(MICRO.count, size=(count, 2)).tolist() if a != b}
+    keys = sorted(pairs)
+    values = random.choice([-2.94, 2.94, 0.0, 5.88], len(keys))
+    return Evidence(np.array([a for a, _ in keys], np.int64), np.array([b for _, b in keys], np.int64), values)
+
+
+def table(micro: Micro, held: Evidence) -> tuple[np.ndarray, np.ndarray]:
+    link, asked = np.zeros((micro.count, micro.count)), np.zeros((micro.count, micro.count))
+    link[micro.first, micro.second] = micro.link
+    asked[held.first, held.second] = held.value
+    return link + link.T, asked + asked.T
+
+
+def features(micro: Micro, link: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The features of two sets of micro-clusters, item by item."""
+    x, y = (VECTORS[np.isin(micro.label, side)].astype(np.float64) for side in (a, b))
+    distance = np.square(x[:, None] - y[None]).sum(axis=2).mean()
+    average = link[np.ix_(a, b)].sum() / (len(x) * len(y))
+    return np.array([1.0, np.log(average + 1e-3), (micro.far - distance) / micro.unit, min(3.0, np.log2(min(len(x), len(y))))])
+
+
+def check(partition: Partition, held: Evidence) -> None:
+    link, asked = table(MICRO, held)
+    blocks = [partition.micros_of(number) for number in range(partition.blocks)]
+    assert sorted(np.concatenate(blocks).tolist()) == list(range(MICRO.count))
+    for number, micros in enumerate(blocks):
+        assert (partition.block[micros] == number).all()
+        assert partition.size[number] == MICRO.size[micros].sum()
+    pairs, merges = partition.pairs, partition.merges
+    assert len(pairs.first) == partition.blocks * (partition.blocks - 1) / 2
+    assert (pairs.first < pairs.second).all()
+    for p, (i, j) in enumerate(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)):
+        assert np.allclose(pairs.features[p], features(MICRO, link, blocks[i], blocks[j]))
+        assert np.isclose(pairs.evidence[p], asked[np.ix_(blocks[i], blocks[j])].sum())
+    assert len(merges.left) == MICRO.count - partition.blocks
+    for t in range(len(merges.left)):
+        a = partition.micros(int(merges.left[t]), int(merges.left_count[t]))
+        b = partition.micros(int(merges.right[t]), int(merges.right_count[t]))
+        assert len(set(partition.block[a]) | set(partition.block[b])) == 1
+        assert np.allclose(merges.features[t], features(MICRO, link, a, b))
+        assert np.isclose(merges.evidence[t], asked[np.ix_(a, b)].sum())
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 30), st.floats(-3, 3))
+def test_statistics_of_blocks_and_merges_equal_a_computation_from_scratch(seed: int, count: int, theta: float) -> None:
+    random = np.random.default_rng(seed)
+    builder = Builder(MICRO)
+    held = evidence(random, count)
+    partition = builder.whole(prior(), theta, held)
+    check(partition, held)
+    for _ in range(3):
+        more = evidence(random, 6)
+        touched = np.unique(np.concatenate([held.first, held.second, more.first, more.second]))
+        held = more  # the old evidence is taken back, so its blocks are touched as well
+        partition = builder.after(partition, touched, prior(), theta + random.normal(), held)
+        check(partition, held)
+
+
+def slow(micro: Micro, held: Evidence, theta: float) -> list[set[int]]:
+    """Greedy merging over all pairs, every number computed anew after every merge."""
+    link, asked = table(micro, held)
+    blocks = [np.array([x]) for x in range(micro.count)]
+    for phase in range(2):
+        while True:
+            best, pair = 0.0, None
+            for i, a in enumerate(blocks):
+                for j in range(i + 1, len(blocks)):
+                    b = blocks[j]
+                    said = asked[np.ix_(a, b)].sum()
+                    z = features(micro, link, a, b) @ prior().weight - theta + (min(said, 0.0) if phase == 0 else said)
+                    if z > best:
+                        best, pair = z, (i, j)
+            if pair is None:
+                break
+            blocks[pair[0]] = np.concatenate([blocks[pair[0]], blocks.pop(pair[1])])
+    return sorted((set(b.tolist()) for b in blocks), key=min)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_merging_agrees_with_a_slow_loop_over_all_pairs(seed: int) -> None:
+    held = evidence(np.random.default_rng(seed), 12)
+    theta = -2.0 + seed
+    partition = Builder(LOOSE, caution=0.0).whole(prior(), theta, held)
+    fast = sorted((set(partition.micros_of(b).tolist()) for b in range(partition.blocks)), key=min)
+    assert fast == slow(LOOSE, held, theta)
+
+
+def test_two_large_units_are_not_joined_on_the_models_word_alone() -> None:
+    none = Evidence(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    bold, careful = (Builder(LOOSE, caution=caution).whole(prior(), -2.0, none) for caution in (0.0, 100.0))
+    assert careful.blocks > bold.blocks
+    large = careful.size[careful.pairs.first] * careful.size[careful.pairs.second] > LARGE * careful.within
+    assert (careful.pairs.features[~large] @ prior().weight <= -2.0).all()
+
+
+def test_a_pair_that_is_no_candidate_becomes_one_when_it_is_asked_about() -> None:
+    sparse = replace(LOOSE, first=MICRO.first[:0], second=MICRO.second[:0], link=MICRO.link[:0])
+    held = Evidence(np.array([0]), np.array([5]), np.array([20.0]))
+    partition = Builder(sparse).whole(prior(), 0.0, held)
+    assert partition.blocks == MICRO.count - 1
+    assert partition.block[0] == partition.block[5]
