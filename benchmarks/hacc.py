@@ -222,7 +222,7 @@ def large(folder: Path) -> None:
     curve = curve_of(sampler, y, [0, 100], 50)
     print(
         f"{len(x):,} items, {micro.max() + 1:,} micro-clusters, which allow JCC {jcc(y, majority[micro]):.3f} at best; "
-        f"built in {built:.0f} s, {(time.process_time() - start) / 100:.2f} s a question; JCC {curve[0]:.3f} to {curve[100]:.3f}"
+        f"built in {built:.0f} s, {(time.process_time() - start) / 100:.2f} s each; JCC {curve[0]:.3f} then {curve[100]:.3f}"
     )
 
 
