@@ -47,10 +47,12 @@ class Scores:
     asked: int
 
 
-def from_files(*names: str, items: int | None = None) -> Callable[[Path], Data]:
+def from_files(*names: str, items: int | None = None, classes: int | None = None) -> Callable[[Path], Data]:
     def load(folder: Path) -> Data:
         files = [np.load(folder / f"{name}.npz") for name in names]
-        return join_views([file["x"][:items] for file in files]), files[0]["y"][:items].astype(np.int64)
+        y = files[0]["y"][:items].astype(np.int64)
+        chosen = slice(None) if classes is None else y < classes
+        return join_views([file["x"][:items][chosen] for file in files]), y[chosen]
 
     return load
 
@@ -87,7 +89,8 @@ SETS: dict[str, tuple[Callable[[Path], Data], int]] = {
     "digits": (digits, 150),
     "modes-10k": (modes(10_000), 300),
     "chimp-czoo": (from_files("chimp_czoo_mobilenetv2"), 200),
-    "omniglot-5k": (from_files("omniglot_hog", items=5000), 300),
+    "omniglot-250": (from_files("omniglot_hog", classes=250), 300),  # the 5,000 items of the first 250 characters
+    "omniglot-5k": (from_files("omniglot_hog", items=5000), 300),  # the first 5,000 rows: three items a character
     "modes-100k": (modes(100_000), 4000),
 }
 USUAL = [name for name in SETS if name != "modes-100k"]

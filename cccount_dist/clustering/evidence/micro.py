@@ -1,6 +1,6 @@
 """Micro-clusters: what the questions are about. Sizes, vector sums, links and candidate pairs; all adds up under merging.
 
-n items become m = max(1,000, n/10) micro-clusters; if that is more than n/2, the most similar ones are glued until n/2 are left.
+n items become m = max(2,500, n/10) micro-clusters; if that is more than n/2, the most similar ones are glued until n/2 are left.
 Candidate pairs: everything that shares similarity, and the nearest centroids. Memory O(m · (d + candidates)); time of the
 centroids' neighbours O(m² d / 2).
 """
@@ -19,6 +19,7 @@ from cccount_dist.clustering.evidence.linkage import average_linkage, cut
 from cccount_dist.clustering.evidence.reciprocal import jaccard_similarity
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 
+MICROS = 2500  # at least so many micro-clusters, or a tenth of the items
 CENTROIDS = 20  # nearest centroids of each micro-cluster that are candidates although nothing links the two
 COMPLETE = 64  # up to so many micro-clusters every pair is a candidate
 _NEAR = 10  # neighbours whose mean distance is the unit of "near"
@@ -61,7 +62,7 @@ def make_micro(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> Mi
         lists = np.ascontiguousarray(neighbors)
     items = len(rows)
     similarity = jaccard_similarity(lists, rows)
-    most = max(1000, items // 10)
+    most = max(MICROS, items // 10)
     merges, _ = average_linkage(similarity, min(items // 2, most))
     found = cut(items, merges, most)
     m = int(found.max()) + 1
