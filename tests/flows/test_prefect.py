@@ -91,7 +91,7 @@ def test_the_whole_way_is_recorded_by_the_server(server: dict[str, str], tmp_pat
     for arguments in (
         ["embed", place, "--encoder", "hog", "--workers", "2"],
         ["neighbors", place, "--k", "5", "--workers", "2"],
-        ["count", place, "--oracle", "labels", "--budget", "200"],
+        ["count", place, "--method", "nis", "--oracle", "labels", "--budget", "200"],
         ["verify", place],
     ):
         shown = cccount(*arguments, "--json", variables=server)
