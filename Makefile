@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 
-.PHONY: help setup demo test lint types unit clean
+.PHONY: help setup demo test lint types unit kernels clean
 help:            ## this list
 	@grep -E '^[a-z]+: *.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
@@ -28,5 +28,7 @@ types: setup     ## mypy, strict, over code and tests
 unit: setup      ## every test
 	$(BIN)/pytest
 
-clean:           ## remove what was made here
-	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache
+kernels:         ## forget compiled kernels: numba does not notice when a file that a kernel imports has changed
+	find storage cccount_dist flows tests benchmarks -name '*.nb[ic]' -delete
+clean: kernels   ## remove what was made here
+	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -69,7 +69,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, default=10_000)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--encoders", nargs="*", default=[name for name, works, _ in available_encoders() if works])
+    parser.add_argument(
+        "--encoders", nargs="*", default=[name for name, works, _ in available_encoders() if works and ":" not in name]
+    )
     parser.add_argument("--folder", default=None, help="where to write; default: the system's temporary folder")
     options = parser.parse_args()
     print(f"{options.items:,} images of {SIDE} px, {options.workers} workers of one thread\n")

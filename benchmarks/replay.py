@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from cccount_dist.counting.methods import METHODS, make_counter
+from cccount_dist.counting.methods import make_counter
 from cccount_dist.sampling.replay import Round, replay
 from cccount_dist.sampling.types import Answer
 
@@ -16,7 +16,7 @@ def main() -> None:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     degree = random.random(items) * 1000
     print("| method | answers | anchors | replay | result |\n|---|---|---|---|---|")
-    for method in METHODS:
+    for method in ("nis", "nested-mc", "nis-released"):  # their questions do not depend on answers
         for count in (10_000, 100_000):
             sampler = make_counter(method, vectors=vectors, degree=degree)
             rounds, answers = list[Round](), list[Answer]()

@@ -99,6 +99,7 @@ class Campaign:
         self._questions += questions_of(log.questions(since=len(self._questions)))
         # Answers in the journal are not in the log yet: a fresh ledger over both is simplest, and linear in the answers.
         ledger = Ledger()
+        ledger.know(self._questions)
         sealed = answers_of(log.answers())
         ledger.take(sealed)
         if self._folder.journal_path.exists():

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from cccount_dist.checks import checked_budget, checked_features, checked_seed
-from cccount_dist.counting.methods import make_counter, resolve_method
+from cccount_dist.counting.methods import make_counter, needs_degree, resolve_method
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import FunctionOracle
@@ -20,20 +20,23 @@ from storage.errors import InputError
 class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
     """Estimate how many clusters there are from answers to "are these two items the same?".
 
-    Memory O(n d). Time O(n² d) for the degrees (method `nis`), then O(n d) for each of the √(budget/7) anchors.
+    Memory O(n d). Method `placing`: time O(16 D d) for each item that is placed among D clusters. Method `nis`: O(n² d) for the
+    degrees, then O(n d) for each of the √(budget/7) anchors.
 
     Parameters
     ----------
-    method : `auto` (nested importance sampling), `nis` or `nested-mc`
+    method : `auto` (placing), `placing`, or one of the paper's: see `cccount_dist.counting.methods.METHODS`
     budget : the largest number of questions that the oracle is asked
     level : of the interval
+    wrong_answers : `none` (the oracle is right), `estimate`, or two rates like `0.04,0.02`: misses, and false "same"; for placing
     metric : `cosine` or `correlation`, the similarity that guides the questions
     random_state : the same number gives the same questions; None and a `RandomState` work as in scikit-learn
 
     Attributes
     ----------
     n_clusters_ : the estimate; None if the budget was too small for any
-    interval_ : (low, high); certain bounds (1, n) with fewer than two anchors; equal ends when the answers settle every pair
+    interval_ : (low, high); certain bounds (1, n) as long as there is no estimate; equal ends when the answers settle every pair
+    n_clusters_seen_ : clusters that were seen, a certain lower bound if the answers are right; 1 for methods that see none
     n_questions_ : answers that the oracle gave
     n_inferred_ : answers that followed from others, for free
     n_features_in_ : columns of X
@@ -42,12 +45,12 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
     --------
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(n_class=3, return_X_y=True)
-    >>> counter = ClusterCounter(budget=200).fit(X, oracle=lambda u, v: y[u] == y[v])
+    >>> counter = ClusterCounter(budget=50).fit(X, oracle=lambda u, v: y[u] == y[v])
+    >>> round(counter.n_clusters_), counter.interval_[0] <= 3 <= counter.interval_[1], counter.n_clusters_seen_
+    (3, True, 3)
+    >>> counter = ClusterCounter(method="nis", budget=200).fit(X, oracle=lambda u, v: y[u] == y[v])
     >>> round(counter.n_clusters_, 1), counter.interval_[0] < 3 < counter.interval_[1], counter.n_questions_
     (2.7, True, 200)
-    >>> counter = ClusterCounter(budget=1500).fit(X[:120], oracle=lambda u, v: y[u] == y[v])
-    >>> counter.n_clusters_, counter.n_questions_  # all other pairs follow from so many answers
-    (3.0, 222)
     """
 
     def __init__(
@@ -56,12 +59,14 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         *,
         budget: int = 2000,
         level: float = 0.95,
+        wrong_answers: str = "none",
         metric: Metric = "cosine",
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.method = method
         self.budget = budget
         self.level = level
+        self.wrong_answers = wrong_answers
         self.metric = metric
         self.random_state = random_state
 
@@ -90,9 +95,10 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         sampler = make_counter(
             method,
             vectors=vectors,
-            degree=degree(vectors) if method == "nis" else np.zeros(items),
+            degree=degree(vectors) if needs_degree(method) else np.zeros(items),
             seed=checked_seed(self.random_state),
             level=self.level,
+            parameters={"wrong_answers": self.wrong_answers} if method == "placing" else {},
         )
         constraints = Constraints()
         tally = drive(sampler, FunctionOracle(oracle), budget=budget, items=items, constraints=constraints)
@@ -102,6 +108,7 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         if constraints.complete(items):
             self.n_clusters_ = float(constraints.clusters(items))
             self.interval_ = (self.n_clusters_, self.n_clusters_)
+        self.n_clusters_seen_: int = int(result.certain_low)
         self.n_questions_: int = tally.questions
         self.n_inferred_: int = tally.inferred
         self.n_features_in_: int = features.shape[1]

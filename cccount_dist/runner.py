@@ -3,49 +3,61 @@
 A step is idempotent: killed anywhere and started again, the campaign goes on as if nothing had happened, because everything that
 decides it is in the log and the sampler is replayed from there. Only the holder of the lease may write (`storage/lease.py`).
 Opening costs one replay, linear in the answers; a step costs its batch.
+
+A sampler that asks one question after another is run through many rounds in one step, and all of them are written at once, so
+that a step costs two parts and not two for each question. Questions are written first; killed before the answers follow, the next
+step finds rounds that rest on answers which are not there, and has the simulated oracle, which is deterministic, give them again.
 """
 
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Literal
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
 
 import pyarrow as pa
 
-from cccount_dist.counting.methods import make_counter
-from cccount_dist.counting.result import CountResult
 from cccount_dist.inputs import Inputs
 from cccount_dist.sampling.drive import answer_batch, most_answers
 from cccount_dist.sampling.ledger import INFERRED, OUTSIDE, Ledger, LoggedAnswer
-from cccount_dist.sampling.logged import answers_of, answers_table, questions_of, questions_table, rounds_of
+from cccount_dist.sampling.logged import answers_of, answers_table, questions_table, rounds_of
 from cccount_dist.sampling.oracles import LabelOracle, Oracle
 from cccount_dist.sampling.replay import Round, replay
-from cccount_dist.sampling.types import Answer, Question, Sampler
+from cccount_dist.sampling.types import Answer, Question, Sampler, asked_at_once
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError, WorkspaceError
 from storage.lease import Lease
 from storage.settings import Goal, Settings
 
-BATCH = 256  # questions of one step: large enough that parts stay few, small enough that little is open at a kill
-AHEAD = 256  # questions that lie ready for people, so that nobody waits for a step
+ResultT = TypeVar("ResultT")
+
+BATCH = 256  # questions of one step at most: large enough that parts stay few, small enough that little is open at a kill
+FIRST_BATCH = 32  # early steps are smaller: the first hundred answers move the result most, and people want to see it
 
 State = Literal["running", "waiting", "done", "stopped"]
 PEOPLE_SOURCES = ("people", "file")  # answers of these sources are shared between campaigns; simulated ones are not
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Generic[ResultT]):
     """Where a campaign stands after a step."""
 
     state: State
-    result: CountResult
+    result: ResultT
     questions: int
+    glances: int
     inferred: int
     contradictions: int
     pending: int
 
 
-class CampaignRunner:
-    """Holds the replayed sampler between steps. Use it inside its lease."""
+class CampaignRunner(ABC, Generic[ResultT]):
+    """Holds the replayed sampler between steps. Use it inside its lease.
+
+    What a campaign is about, a count or a grouping, is in the subclasses (`counting/runner.py`, `clustering/runner.py`).
+    """
+
+    ahead = 256  # questions that lie ready for people, so that nobody waits for a step
+    at_once = BATCH  # questions that a simulated oracle, which answers at once, is asked in one round
 
     def __init__(self, folder: CampaignFolder, lease: Lease, inputs: Inputs) -> None:
         self.folder = folder
@@ -53,17 +65,37 @@ class CampaignRunner:
         self.settings = folder.settings()
         self.inputs = inputs
         _check_fingerprints(self.settings, self.inputs, folder)
-        self._countable = self.inputs.countable
-        self.sampler: Sampler[CountResult] = make_sampler(self.settings, self.inputs)
+        self.countable = self.inputs.countable
+        self.sampler: Sampler[ResultT] = self.make_sampler()
         self.ledger = Ledger()
         self.questions: list[Question] = []
         self._rounds = 0
+        self._unwritten: list[pa.Table] = []  # questions that were asked and are not in the log yet
+        self._unfounded: list[Round] = []  # logged rounds that rest on answers which a killed step did not write
         self._adopted: dict[str, int] = {}  # rows of other campaigns' answer logs that were looked at
         self._replay()
 
-    def step(self, *, batch: int = BATCH) -> Progress:
-        """Advance by at most `batch` questions."""
+    @abstractmethod
+    def make_sampler(self) -> Sampler[ResultT]:
+        """Return the sampler that the campaign was started with."""
+
+    @abstractmethod
+    def result(self) -> ResultT:
+        """Return the best result that the answers give."""
+
+    @abstractmethod
+    def reached_target(self, goal: Goal) -> bool | None:
+        """Whether the result is as good as the goal wants; None if the goal wants nothing but the budget to be used."""
+
+    @abstractmethod
+    def write_results(self, state: State, result: ResultT) -> None:
+        """Refresh what lies in the campaign's `results/`."""
+
+    def step(self, *, batch: int | None = None) -> Progress[ResultT]:
+        """Advance by at most `batch` questions; by default by a quarter of those that were asked."""
         goal = self.folder.goal()
+        batch = min(BATCH, max(FIRST_BATCH, self.ledger.questions // 4)) if batch is None else batch
+        self._recover(goal)
         if self.folder.journal_path.exists():
             with self.folder.journal() as journal:
                 journal.seal(self.folder.log, guard=self.lease.check)
@@ -78,6 +110,8 @@ class CampaignRunner:
             else:
                 self._ask_oracle(goal, self._oracle(goal), batch)
             state = self._state(goal)
+            if state == "running" and goal.oracle == "people":  # the sampler wants answers before it asks more
+                state = "waiting"
         self.folder.log.compact()
         return self._refresh(state)
 
@@ -85,14 +119,17 @@ class CampaignRunner:
 
     def _replay(self) -> None:
         log = self.folder.log
-        table = log.questions()
-        self.questions = questions_of(table)
-        rounds = rounds_of(table)
+        logged = rounds_of(log.questions())
+        rows = answers_of(log.answers())
+        rounds = [r for r in logged if r.after <= len(rows)]
+        self._unfounded = logged[len(rounds) :]
         self._rounds = len(rounds)
+        self.questions = [question for r in rounds for question in r.questions]
+        self.ledger.know(self.questions)
         # Events follow rows one to one in time: remember how many events had happened at each row that a round names.
         events: list[Answer] = []
         seen = [0]
-        for row in answers_of(log.answers()):
+        for row in rows:
             events += self.ledger.take([row])
             seen.append(len(events))
         replay(
@@ -132,7 +169,7 @@ class CampaignRunner:
 
     def _infer(self) -> None:
         """Answer pending questions that the closure knows by now."""
-        known = [(q, self.ledger.constraints.known(q.u, q.v)) for q in self.pending() if q.kind == "same"]
+        known = [(q, self.ledger.constraints.known(q.u, q.v)) for q in self.pending() if q.may_be_inferred]
         self._append([self._logged(q, value, INFERRED) for q, value in known if value is not None])
 
     # -- asking -------------------------------------------------------------------------------------------------------
@@ -141,31 +178,70 @@ class CampaignRunner:
         return self.ledger.pending(self.questions)
 
     def _ask(self, limit: int) -> list[Question]:
-        asked = list(self.sampler.ask(limit))
+        """Ask the sampler for one more round; it is written by `_write_questions`."""
+        after, asked = self.ledger.position, list(self.sampler.ask(limit))
         if asked:
-            table = questions_table(asked, number=self._rounds, after=self.ledger.position)
-            self.folder.log.append_questions(table, guard=self.lease.check)
+            self._unwritten.append(questions_table(asked, number=self._rounds, after=after))
             self._rounds += 1
             self.questions += asked
+            self.ledger.know(asked)
         return asked
 
+    def _write_questions(self) -> None:
+        if self._unwritten:
+            self.folder.log.append_questions(pa.concat_tables(self._unwritten), guard=self.lease.check)
+            self._unwritten.clear()
+
     def _ask_oracle(self, goal: Goal, oracle: Oracle, batch: int) -> None:
-        # A process that was killed between the two writes left questions without answers: they come first.
-        left = goal.budget - self.ledger.questions
-        free = most_answers(goal.budget) - self.ledger.questions - self.ledger.inferred
-        open_questions = self.pending()[:left] or self._ask(min(batch, left, free))
+        """Go through rounds of asking and answering in memory, then write them: all questions, and after them all answers."""
+        written: list[LoggedAnswer] = []
+        # Questions may be open: people left them, or a process was killed between the two writes.
+        questions = self.pending()[: self._left(goal)]
+        while len(written) < batch:
+            questions = questions or self._ask(min(batch - len(written), self._left(goal), self.at_once))
+            written += (rows := self._answered(questions, goal, oracle))
+            questions = []
+            if not rows or self._left(goal) <= 0 or self._finished_by_itself(goal):
+                break
+        self._write_questions()
+        if written:
+            self.folder.log.append_answers(answers_table(written), guard=self.lease.check)
+
+    def _answered(self, questions: list[Question], goal: Goal, oracle: Oracle) -> list[LoggedAnswer]:
+        """Have questions answered, and tell the sampler."""
         replies = answer_batch(
-            open_questions, self.ledger.constraints, oracle, answer_id=lambda question: self._answer_id(question, goal.oracle)
+            questions, self.ledger.constraints, oracle, answer_id=lambda question: self._answer_id(question, goal.oracle)
         )
-        self._append([self._logged(r.question, r.value, INFERRED if r.inferred else goal.oracle) for r in replies])
+        rows = [self._logged(r.question, r.value, INFERRED if r.inferred else goal.oracle) for r in replies]
+        self.sampler.tell(self.ledger.take(rows))
+        return rows
+
+    def _recover(self, goal: Goal) -> None:
+        """Give the answers again that a killed step did not write: its later rounds, which are logged, rest on them."""
+        if not self._unfounded:
+            return
+        wrong = WorkspaceError(
+            f"the last step of campaign {self.folder.name!r} was killed before its simulated answers were written, and they "
+            "cannot be given again as they were: run it once with the --oracle and --error-rate that it had"
+        )
+        if goal.oracle == "people":
+            raise wrong
+        oracle = self._oracle(goal)
+        written: list[LoggedAnswer] = []
+        for logged in self._unfounded:
+            written += self._answered(self.pending()[: logged.after - self.ledger.position], goal, oracle)
+            if self.ledger.position != logged.after or self._ask(asked_at_once(logged.questions)) != list(logged.questions):
+                raise wrong
+        self._unfounded, self._unwritten = [], []
+        self.folder.log.append_answers(answers_table(written), guard=self.lease.check)
 
     def _publish(self, goal: Goal) -> None:
         """Keep questions ready for people, never more than the budget allows."""
         while True:
-            waiting = len(self.pending())
-            wanted = min(AHEAD, goal.budget - self.ledger.questions) - waiting
+            wanted = min(self.ahead, self._left(goal)) - asked_at_once(self.pending())
             if wanted <= 0 or self._finished_by_itself(goal) or not self._ask(wanted):
                 return
+            self._write_questions()
             self._infer()
 
     def _oracle(self, goal: Goal) -> Oracle:
@@ -179,54 +255,37 @@ class CampaignRunner:
 
     # -- where it stands ------------------------------------------------------------------------------------------------
 
+    def _left(self, goal: Goal) -> int:
+        """Questions that the budget still allows; a page counts as the questions that take a person as long."""
+        return math.ceil(goal.budget - self.ledger.questions - self.ledger.glances * goal.page_cost)
+
     def _finished_by_itself(self, goal: Goal) -> bool:
-        looping = self.ledger.inferred + self.ledger.questions >= most_answers(goal.budget)
-        return self.sampler.done or looping or self._complete
+        looping = self.ledger.inferred + self.ledger.questions + self.ledger.glances >= most_answers(goal.budget)
+        return self.sampler.done or looping or self.complete
 
     @property
-    def _complete(self) -> bool:
-        return self.ledger.constraints.complete(self._countable)
-
-    def result(self) -> CountResult:
-        """The sampler's estimate, or the exact number once the answers settle every pair."""
-        result = self.sampler.result()
-        if not self._complete:
-            return result
-        exact = float(self.ledger.constraints.clusters(self._countable))
-        return replace(result, estimate=exact, low=exact, high=exact)
+    def complete(self) -> bool:
+        """Whether the answers settle every pair of items."""
+        return self.ledger.constraints.complete(self.countable)
 
     def _state(self, goal: Goal) -> State:
-        if goal.target_width is not None and self.result().relative_width <= goal.target_width:
+        target = self.reached_target(goal)
+        if target or self._finished_by_itself(goal):
             return "done"
-        if self._finished_by_itself(goal):
-            return "done"
-        if self.ledger.questions >= goal.budget:
-            return "done" if goal.target_width is None else "stopped"
-        waits = goal.oracle == "people" and len(self.pending()) >= min(AHEAD, goal.budget - self.ledger.questions)
+        if self._left(goal) <= 0:
+            return "done" if target is None else "stopped"
+        waits = goal.oracle == "people" and asked_at_once(self.pending()) >= min(self.ahead, self._left(goal))
         return "waiting" if waits else "running"
 
-    def _refresh(self, state: State) -> Progress:
+    def _refresh(self, state: State) -> Progress[ResultT]:
         result = self.result()
-        table = self.folder.estimates()
-        last = table.slice(max(0, table.num_rows - 1)).select(["answers", "state"]).to_pylist()
-        if last != [{"answers": self.ledger.position, "state": state}]:
-            row = {
-                "answers": [self.ledger.position],
-                "questions": [self.ledger.questions],
-                "inferred": [self.ledger.inferred],
-                "estimate": [result.estimate],
-                "low": [result.low],
-                "high": [result.high],
-                "level": [result.level],
-                "state": [state],
-                "refreshed_at": [datetime.now(UTC)],
-            }
-            self.lease.check()
-            self.folder.write_estimates(pa.concat_tables([table, pa.table(row, schema=table.schema)]))
+        self.lease.check()
+        self.write_results(state, result)
         return Progress(
             state=state,
             result=result,
             questions=self.ledger.questions,
+            glances=self.ledger.glances,
             inferred=self.ledger.inferred,
             contradictions=self.ledger.contradictions,
             pending=len(self.pending()),
@@ -238,10 +297,6 @@ class CampaignRunner:
     def _answer_id(self, question: Question, source: str) -> str:
         # The position makes the id unique even where an inferred answer was withdrawn and comes again.
         return f"{source}-{question.id}-{self.ledger.position}"
-
-
-def make_sampler(settings: Settings, inputs: Inputs) -> Sampler[CountResult]:
-    return make_counter(settings.method, vectors=inputs.vectors, degree=inputs.degree, seed=settings.seed, level=settings.level)
 
 
 def _check_fingerprints(settings: Settings, inputs: Inputs, folder: CampaignFolder) -> None:

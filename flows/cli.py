@@ -81,6 +81,42 @@ def init(
 
 
 @app.command()
+def extend(
+    workspace: Workspace,
+    images: Annotated[str | None, typer.Option(metavar="DIR", help="A folder of images, read recursively.")] = None,
+    manifest: Annotated[str | None, typer.Option(metavar="FILE", help="A table with a path or uri for each item.")] = None,
+    labels: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="A column of the manifest with labels, or `folder`.")
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Add images to a workspace. Items keep their numbers, and `cccount embed` then embeds only the new ones.
+
+    Example: cccount extend census --images photos-of-may/
+    """
+    from flows.initialise import extend as add
+
+    _show(add(workspace, images=images, manifest=manifest, labels=labels), json_, texts.extended)
+
+
+@app.command()
+def bursts(
+    workspace: Workspace,
+    into: Annotated[str, typer.Argument(metavar="NEW", help="The workspace to make.", show_default=False)],
+    seconds: Annotated[float, typer.Option(help="Frames of a burst follow each other within this time.")] = 3.0,
+    similarity: Annotated[float, typer.Option(help="And are at least so similar (cosine).")] = 0.8,
+    json_: Json = False,
+) -> None:
+    """Make a second workspace with the first frame of every burst, so that a burst counts once.
+
+    Example: cccount bursts census census-bursts --seconds 5
+    """
+    from flows.initialise import first_frames
+
+    _show(first_frames(workspace, into, seconds=seconds, similarity=similarity), json_, texts.first_frames)
+
+
+@app.command()
 def embed(
     workspace: Workspace,
     encoder: Annotated[
@@ -151,7 +187,7 @@ def count(
     workspace: Workspace,
     campaign: CampaignName = "count",
     method: Annotated[
-        str | None, typer.Option(metavar="auto|nis|nested-mc", help="The estimator; auto chooses.", show_default="auto")
+        str | None, typer.Option(metavar="auto|placing|nis|…", help="The estimator; auto chooses.", show_default="auto")
     ] = None,
     budget: Annotated[
         int, typer.Option(help="How many questions may be asked, in all. A larger one goes on from where it stands.")
@@ -165,6 +201,21 @@ def count(
         str, typer.Option(metavar="people|labels", help="Who answers: people, or the label column (simulation).")
     ] = "people",
     error_rate: Annotated[float, typer.Option(metavar="E", help="With --oracle labels: lie with this probability.")] = 0.0,
+    grid: Annotated[
+        int | None, typer.Option(metavar="1..24", help="Show up to so many clusters on one page.", show_default="1")
+    ] = None,
+    wrong_answers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="none|estimate|M,F",
+            help="Allow for wrong answers: rates of misses and of false sames, or estimated on the way.",
+            show_default="estimate for people",
+        ),
+    ] = None,
+    pair_seconds: Annotated[float, typer.Option(metavar="S", help="What a pair takes a person.")] = 9.0,
+    page_seconds: Annotated[
+        float, typer.Option(metavar="S", help="What a page takes; in the budget it counts as that many pairs.")
+    ] = 30.0,
     seed: Annotated[int | None, typer.Option(help="The same seed and answers give the same questions.", show_default="0")] = None,
     json_: Json = False,
 ) -> None:
@@ -186,8 +237,44 @@ def count(
         target_width=target_width,
         oracle=oracle,
         error_rate=error_rate,
+        grid=grid,
+        wrong_answers=wrong_answers,
+        pair_seconds=pair_seconds,
+        page_seconds=page_seconds,
     )
     _show(report, json_, texts.counted)
+
+
+@app.command()
+def cluster(
+    workspace: Workspace,
+    campaign: CampaignName = "cluster",
+    method: Annotated[
+        str | None, typer.Option(metavar="auto|evidence|hacc", help="How to group; auto needs no K.", show_default="auto")
+    ] = None,
+    clusters: Annotated[int | None, typer.Option(metavar="K", help="How many groups, if known.", show_default=False)] = None,
+    budget: Annotated[int, typer.Option(help="How many questions may be asked, in all. A larger one goes on.")] = 600,
+    oracle: Annotated[str, typer.Option(metavar="people|labels", help="Who answers: people, or the label column.")] = "people",
+    error_rate: Annotated[float, typer.Option(metavar="E", help="With --oracle labels: lie with this probability.")] = 0.0,
+    seed: Annotated[int | None, typer.Option(help="The same seed and answers give the same questions.", show_default="0")] = None,
+    json_: Json = False,
+) -> None:
+    """Give every item its group, from as few questions as possible; labels.parquet is the result.
+
+    Example: cccount cluster census --budget 600 --oracle labels
+    """
+    report = _run(
+        "cluster",
+        workspace=workspace,
+        campaign=campaign,
+        method=method,
+        clusters=clusters,
+        seed=seed,
+        budget=budget,
+        oracle=oracle,
+        error_rate=error_rate,
+    )
+    _show(report, json_, texts.grouped)
 
 
 @app.command()
@@ -198,7 +285,7 @@ def advance(workspace: Workspace, campaign: CampaignName = "count", json_: Json 
 
     Example: cccount advance census --campaign count
     """
-    _show(_run("advance", workspace=workspace, campaign=campaign), json_, texts.counted)
+    _show(_run("advance", workspace=workspace, campaign=campaign), json_, texts.advanced)
 
 
 @app.command()

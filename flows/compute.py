@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 import dask
@@ -15,7 +16,7 @@ import distributed
 from distributed.comm.core import CommClosedError
 
 from flows.progress import progress
-from storage.errors import ComputeError, InputError
+from storage.errors import CccountError, ComputeError, InputError
 from storage.version import __version__
 
 T = TypeVar("T")
@@ -101,6 +102,20 @@ def _version() -> str:
     return __version__
 
 
+def _explained(function: Callable[[T], R], task: T) -> R | CccountError:
+    """Run a task on a worker. A failure that is explained comes back as a value: Dask would try it again, in vain."""
+    try:
+        return function(task)
+    except CccountError as error:
+        return error
+
+
+def _opened(result: R | CccountError) -> R:
+    if isinstance(result, CccountError):
+        raise result
+    return result
+
+
 def run_tasks(
     client: distributed.Client,
     function: Callable[[T], R],
@@ -118,16 +133,15 @@ def run_tasks(
     earlier, interrupted run has finished: it shows in the progress, and is not computed. `sizes` says how many units each
     task is worth; without it a task is one.
     """
-    futures = client.map(function, tasks, pure=False, retries=retries)
+    futures = client.map(partial(_explained, function), tasks, pure=False, retries=retries)
     place = {future.key: i for i, future in enumerate(futures)}
     results: dict[int, R] = {}
     worth = sizes or [1] * len(tasks)
     total, done = done_before + sum(worth), done_before
     try:
-        with progress(describe, total, unit) as update:
-            update(done)
+        with progress(describe, total, unit, done_before=done_before) as update:
             for future in distributed.as_completed(futures):
-                results[place[future.key]] = future.result()
+                results[place[future.key]] = _opened(future.result())
                 done += worth[place[future.key]]
                 update(done)
     except distributed.KilledWorker as error:

@@ -4,19 +4,23 @@ Everything that can be wrong with the input is found before the first byte is wr
 same command goes on where it stopped; failed, it takes back what it wrote.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from cccount_dist.embedding.additions import add
+from cccount_dist.embedding.bursts import SECONDS, SIMILARITY, find_bursts
 from cccount_dist.embedding.given import ATTRIBUTES, given_collection, write_given
 from cccount_dist.embedding.readers.labels import is_label_file, labelled, with_label_file
 from cccount_dist.embedding.readers.source import read_images, read_manifest
 from cccount_dist.embedding.readers.vectors import Vectors, open_vectors
 from flows.progress import progress
+from storage.arrays import JSON
 from storage.errors import InputError, WorkspaceError
 from storage.objects import open_objects
+from storage.rowcache import row_cache
 from storage.schema import EMBEDDINGS
 from storage.workspace import Workspace
 
@@ -80,14 +84,31 @@ def extend(
     return {"workspace": workspace, "items": collection.items, "added": added, "labelled": labelled(collection.table)}
 
 
-def _write(location: str, table: pa.Table, vectors: Vectors) -> None:
-    workspace = _unfinished(location, table)
+def first_frames(workspace: str, into: str, *, seconds: float = SECONDS, similarity: float = SIMILARITY) -> dict[str, Any]:
+    """Make a second workspace with the first frame of every burst and its vector, so that a burst counts once."""
+    opened = Workspace.open(workspace)
+    array, table = opened.array(EMBEDDINGS), opened.collection().table
+    array.require_complete()
+    vectors = row_cache(array, opened.cache_folder())
+    bursts = find_bursts(table, vectors, seconds=seconds, similarity=similarity)
+    kept = table.take(bursts.first)
+    kept = kept.set_column(0, table.schema.field("item"), pa.array(range(len(kept)), pa.int64()))
+    if len(kept) < FEWEST:
+        raise InputError(f"{workspace} is one single burst: nothing would be left to compare")
+    rows = array.shard_rows
+    chosen = Vectors(len(kept), array.shape[1], lambda: (vectors[bursts.first[i : i + rows]] for i in range(0, len(kept), rows)))
+    _write(into, kept, chosen, array.attributes)
+    return {"workspace": into, "items": len(kept), "frames": len(table), "dimensions": array.shape[1]}
+
+
+def _write(location: str, table: pa.Table, vectors: Vectors, attributes: Mapping[str, JSON] = ATTRIBUTES) -> None:
+    workspace = _unfinished(location, table, attributes)
     fresh = not Path(location).exists()
     if workspace is None:
         workspace = Workspace.create(location, table)
     try:
         shape = (vectors.items, vectors.dimensions)
-        array = workspace.create_array(EMBEDDINGS, shape, attributes=ATTRIBUTES)
+        array = workspace.create_array(EMBEDDINGS, shape, attributes=attributes)
         with progress("writing vectors", vectors.items, "vectors") as update:
             write_given(array, vectors, update)
     except BaseException:
@@ -95,7 +116,7 @@ def _write(location: str, table: pa.Table, vectors: Vectors) -> None:
         raise
 
 
-def _unfinished(location: str, table: pa.Table) -> Workspace | None:
+def _unfinished(location: str, table: pa.Table, attributes: Mapping[str, JSON]) -> Workspace | None:
     """Return the workspace that a killed `init` of the same vectors left, or None."""
     try:
         workspace = Workspace.open(location)
@@ -106,7 +127,7 @@ def _unfinished(location: str, table: pa.Table) -> Workspace | None:
     if not workspace.has_array(EMBEDDINGS):
         return workspace
     array = workspace.array(EMBEDDINGS)
-    return workspace if array.attributes == ATTRIBUTES and array.missing() else None
+    return workspace if array.attributes == attributes and array.missing() else None
 
 
 def _take_back(location: str, *, fresh: bool) -> None:
@@ -118,4 +139,4 @@ def _take_back(location: str, *, fresh: bool) -> None:
         objects.delete("")
 
 
-__all__ = ["extend", "initialise"]
+__all__ = ["extend", "first_frames", "initialise"]

@@ -4,6 +4,8 @@ The stage reads embeddings.zarr and writes neighbors.zarr. Run again it goes on 
 touched, and tiles whose partial results are whole in the scratch folder are not computed again.
 """
 
+import shutil
+import sys
 import time
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,20 +14,23 @@ from typing import Any
 import distributed
 from dask.utils import format_bytes
 
+from cccount_dist.similarity.approximate import ApproximatePass
 from cccount_dist.similarity.exact import ExactPass, compute_tile, merge_block, survey
 from cccount_dist.similarity.grid import grid_for
 from cccount_dist.similarity.inmemory import too_few
 from cccount_dist.similarity.lists import capacity
-from cccount_dist.similarity.memory import PROCESS_BYTES, projected_bytes
+from cccount_dist.similarity.memory import PROCESS_BYTES
 from cccount_dist.similarity.metrics import Metric, check_metric
 from cccount_dist.similarity.remaining import Remaining, scratch_folder, scratch_name
+from cccount_dist.similarity.store import store_bytes, store_shape
+from flows import approximate
 from flows.compute import run_tasks
 from storage.arrays import JSON
-from storage.errors import ComputeError, InputError
-from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, ArraySpec
+from storage.errors import ComputeError, InputError, StoreError
+from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, SIMILARITY, ArraySpec
 from storage.workspace import Workspace
 
-ENGINES = ("exact",)
+_PASSES: dict[str, type[ExactPass]] = {"exact": ExactPass, "approximate": ApproximatePass}
 _PAUSE = 0.8  # of its memory limit: there a Dask worker takes no new task
 
 
@@ -51,21 +56,21 @@ def neighbors(
     """Find the neighbours of every item and return the fields of `cccount neighbors --json`."""
     began = time.perf_counter()
     metric = check_metric(metric)
-    if engine not in ENGINES:
-        raise InputError(f"there is no engine {engine!r}: use one of {', '.join(ENGINES)}")
+    if engine not in _PASSES:
+        raise InputError(f"there is no engine {engine!r}: use one of {', '.join(_PASSES)}")
     if k < 1:
         raise InputError(f"--k must be at least 1, not {k}")
-    if store_similarity:
-        raise InputError("--store-similarity is not there yet")
+    if store_similarity and engine != "exact":
+        raise InputError(f"--store-similarity keeps all pairs, and --engine {engine} does not compute them: use --engine exact")
     opened = Workspace.open(workspace)
     embeddings = opened.array(EMBEDDINGS)
     items, dimensions = embeddings.shape
     grid = grid_for(items, 8 * capacity(k))
     fingerprint = embeddings.fingerprint()
-    job = ExactPass(
-        opened.location, fingerprint, metric, k, grid, dimensions, scratch_name(fingerprint, metric, k, grid.tile_rows)
-    )
-    done = _exact(opened, job, client)
+    scratch = scratch_name(engine, fingerprint, metric, k, grid.tile_rows)
+    job = _PASSES[engine](opened.location, fingerprint, metric, k, grid, dimensions, scratch)
+    with scratch_folder(opened, scratch):
+        done = _run(opened, job, client, engine=engine, store=store_similarity)
     return {
         "items": items,
         "dimensions": dimensions,
@@ -80,35 +85,46 @@ def neighbors(
     }
 
 
-def _exact(opened: Workspace, job: ExactPass, client: distributed.Client) -> _Done:
+def _run(opened: Workspace, job: ExactPass, client: distributed.Client, *, engine: str, store: bool) -> _Done:
     attributes: dict[str, JSON] = {
-        "engine": "exact",
+        "engine": engine,
         "metric": job.metric,
         "k": job.k,
         "embeddings": job.embeddings,
         "tile_rows": job.grid.tile_rows,
-        "recall": None,
     }
-    tiles = job.grid.tiles
-    with scratch_folder(opened, job.scratch):
-        if _is_complete(opened, job, attributes):
-            return _Done(tiles, tiles)
-        require_memory(client, projected_bytes(job.grid, job.dimensions, job.k))
-        seen = run_tasks(client, partial(survey, job), [0], describe="reading vectors", unit="passes")[0]
-        if seen.usable <= job.k:
-            raise InputError(too_few(seen.usable, job.k))
-        if seen.scale is not None:
-            job = replace(job, scale=seen.scale)
-            attributes["mean_squared_distance"] = seen.scale.mean_square
-        missing: set[int] = set()
-        for spec, shape in _outputs(job):
-            missing.update(opened.create_array(spec, shape, attributes=attributes, shard_rows=job.grid.tile_rows).missing())
-        computed, peaks = _run_stages(job, missing, client)
-        return _Done(tiles, tiles - computed, max(seen.peak, *peaks))
+    parts = job.grid.blocks if isinstance(job, ApproximatePass) else job.grid.tiles
+    stored = _missing_tiles(opened, job) if store else []
+    if not stored and _is_complete(opened, job, attributes):
+        recall = opened.array(NEIGHBOR_INDEX).attributes["recall"]
+        return _Done(parts, parts, recall=recall if isinstance(recall, float) else None)
+    require_memory(client, job.task_bytes(store=store))
+    seen = run_tasks(client, partial(survey, job), [0], describe="reading vectors", unit="passes")[0]
+    if seen.usable <= job.k:
+        raise InputError(too_few(seen.usable, job.k))
+    if seen.scale is not None:
+        job = replace(job, scale=seen.scale)
+        attributes["mean_squared_distance"] = seen.scale.mean_square
+    if isinstance(job, ApproximatePass):
+        searched, recall, peak = approximate.search(job, client)
+        missing = _create(opened, job, {**attributes, "recall": recall})
+        return _Done(parts, parts - searched, max(seen.peak, peak, approximate.write(job, missing, client)), recall)
+    missing = _create(opened, job, {**attributes, "recall": None})
+    if stored:
+        _create_store(opened, job)
+    computed, peaks = _run_stages(job, Remaining(job, missing, stored), client)
+    return _Done(parts, parts - computed, max(seen.peak, *peaks))
 
 
-def _run_stages(job: ExactPass, blocks: set[int], client: distributed.Client) -> tuple[int, list[int]]:
-    remaining = Remaining(job, sorted(blocks))
+def _create(opened: Workspace, job: ExactPass, attributes: dict[str, JSON]) -> list[int]:
+    """Open or make the three arrays, and return the blocks of which a shard is missing."""
+    missing: set[int] = set()
+    for spec, shape in _outputs(job):
+        missing.update(opened.create_array(spec, shape, attributes=attributes, shard_rows=job.grid.tile_rows).missing())
+    return sorted(missing)
+
+
+def _run_stages(job: ExactPass, remaining: Remaining, client: distributed.Client) -> tuple[int, list[int]]:
     peaks = [0]
     computed = 0
     for stage in range(job.grid.stages):
@@ -120,6 +136,32 @@ def _run_stages(job: ExactPass, blocks: set[int], client: distributed.Client) ->
         remaining.passed(stage)
         computed += len(tiles)
     return computed, peaks
+
+
+def _missing_tiles(opened: Workspace, job: ExactPass) -> list[int]:
+    """Return the tiles that the similarity store lacks; say how large it will be, and refuse what the disk cannot hold."""
+    array = opened.array(SIMILARITY) if opened.has_array(SIMILARITY) else None
+    same = array is not None and array.shape == store_shape(job.grid) and array.attributes == _store_attributes(job)
+    missing = array.missing() if array is not None and same else list(range(job.grid.tiles))
+    needed = store_bytes(job.grid) * len(missing) // job.grid.tiles
+    free = shutil.disk_usage(opened.location).free
+    if needed > free:
+        raise StoreError(
+            f"{SIMILARITY.name} needs {format_bytes(needed)} more and {opened.location} has {format_bytes(free)} free: "
+            "make room, or run without --store-similarity (nothing depends on it)"
+        )
+    if missing:
+        sys.stderr.write(f"{SIMILARITY.name} will take {format_bytes(store_bytes(job.grid))} ({format_bytes(free)} are free)\n")
+    return missing
+
+
+def _create_store(opened: Workspace, job: ExactPass) -> None:
+    shape = store_shape(job.grid)
+    opened.create_array(SIMILARITY, shape, attributes=_store_attributes(job), shard_rows=job.grid.tile_rows)
+
+
+def _store_attributes(job: ExactPass) -> dict[str, JSON]:
+    return {"metric": job.metric, "embeddings": job.embeddings, "items": job.grid.items}
 
 
 def _outputs(job: ExactPass) -> list[tuple[ArraySpec, tuple[int, ...]]]:

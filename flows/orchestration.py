@@ -44,6 +44,7 @@ def run_stage(name: str, **parameters: Any) -> dict[str, Any]:
         return plain
     require_answer(url)
     os.environ.setdefault("DO_NOT_TRACK", "1")
+    os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
     os.environ.setdefault("PREFECT_SERVER_ALLOW_EPHEMERAL_MODE", "false")
     # The server keeps the run's log; the terminal shows our own progress, and a failure as one line instead of a traceback.
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")

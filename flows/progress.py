@@ -13,9 +13,12 @@ LINE_SECONDS = 10.0
 
 
 @contextmanager
-def progress(what: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
-    """Give a function that takes the number of units done so far."""
-    shown = _bar(what, total, unit) if sys.stderr.isatty() else _lines(what, total, unit)
+def progress(what: str, total: int, unit: str, *, done_before: int = 0) -> Iterator[Callable[[int], None]]:
+    """Give a function that takes the number of units done so far, those of an earlier run (`done_before`) included.
+
+    Rate and time left are of this run.
+    """
+    shown = _bar(what, total, unit, done_before) if sys.stderr.isatty() else _lines(what, total, unit, done_before)
     with shown as update:
         yield update
 
@@ -35,7 +38,7 @@ def progress_when_needed(what: str, unit: str) -> Iterator[Callable[[int, int], 
 
 
 @contextmanager
-def _bar(what: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
+def _bar(what: str, total: int, unit: str, before: int) -> Iterator[Callable[[int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -50,24 +53,24 @@ def _bar(what: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
     )
     start = time.monotonic()
     with Progress(*columns, console=Console(stderr=True), refresh_per_second=5) as bars:
-        task = bars.add_task(what, total=total, rate="")
+        task = bars.add_task(what, total=total, completed=before, rate="")
 
         def update(done: int) -> None:
-            bars.update(task, completed=done, rate=_rate(done, time.monotonic() - start, unit))
+            bars.update(task, completed=done, rate=_rate(done - before, time.monotonic() - start, unit))
 
         yield update
 
 
 @contextmanager
-def _lines(what: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
+def _lines(what: str, total: int, unit: str, before: int) -> Iterator[Callable[[int], None]]:
     start = time.monotonic()
     due = start + FIRST_LINE_SECONDS
     printed = False
 
     def line(done: int, now: float) -> None:
-        left = (now - start) * (total - done) / done if done else float("nan")
-        rest = f", about {_span(left)} left" if 0 < done < total else ""
-        sys.stderr.write(f"{what}: {done:,} of {total:,} {unit}, {_rate(done, now - start, unit)}{rest}\n")
+        mine = done - before
+        rest = f", about {_span((now - start) * (total - done) / mine)} left" if mine and done < total else ""
+        sys.stderr.write(f"{what}: {done:,} of {total:,} {unit}, {_rate(mine, now - start, unit)}{rest}\n")
         sys.stderr.flush()
 
     def update(done: int) -> None:

@@ -21,10 +21,10 @@ from cccount_dist.report.pairs import choose_pairs
 from cccount_dist.report.thumbnails import thumbnail
 from cccount_dist.report.wording import thinned
 from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer
-from flows.campaign import SECONDS_PER_PAIR
 from flows.progress import progress
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
+from storage.errors import InputError
 from storage.schema import EMBEDDINGS
 from storage.version import __version__
 from storage.workspace import Workspace
@@ -36,8 +36,11 @@ def write_reports(workspace: str, campaign: str | None) -> dict[str, Any]:
     """Write the report of one campaign, or of all, and return where they are."""
     opened = Workspace.open(workspace)
     collection = opened.collection()
-    names = opened.campaigns() if campaign is None else [campaign]
-    return {"files": [_write(CampaignFolder(opened, name), collection) for name in names]}
+    folders = [CampaignFolder(opened, name) for name in (opened.campaigns() if campaign is None else [campaign])]
+    counts = [folder for folder in folders if folder.settings().kind == "count"]
+    if campaign is not None and not counts:
+        raise InputError(f"campaign {campaign!r} groups items: its result is results/labels.parquet, reports are about counts")
+    return {"files": [_write(folder, collection) for folder in counts]}
 
 
 def _write(folder: CampaignFolder, collection: Collection) -> str:
@@ -65,7 +68,7 @@ def gather(folder: CampaignFolder, collection: Collection) -> CountFacts:
         exact=ledger.constraints.clusters(settings.items) if complete else None,
         annotators=Counter(row.annotator for row in given),
         pairs=_pairs(choose_pairs(row for row in given if row.u != row.v), collection),
-        seconds_per_pair=SECONDS_PER_PAIR,
+        seconds_per_pair=folder.goal().pair_seconds,
         version=__version__,
         written_at=datetime.now(UTC),
     )

@@ -4,17 +4,19 @@ A Prefect task is a stage. Shards and tiles are Dask tasks inside it. Prefect's 
 array: a crashed run is simply run again, and goes on from the workspace.
 """
 
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec
 
-from prefect import flow, get_run_logger, task
+from prefect import Flow, Task, flow, get_run_logger, task
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.states import Completed
 
 from flows import stages
-from flows.campaign import CountOptions
+from flows.counting import CountOptions
 from storage.errors import ComputeError, LeaseError
 
 Report = dict[str, Any]
+P = ParamSpec("P")
 
 
 async def _worth_retrying(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
@@ -27,72 +29,26 @@ retried = task(retries=2, retry_delay_seconds=10, retry_condition_fn=_worth_retr
 embed_stage = retried(stages.embed)
 neighbors_stage = retried(stages.neighbors)
 count_stage = retried(stages.count)
+cluster_stage = retried(stages.cluster)
 advance_stage = retried(stages.advance)
 verify_stage = task(stages.verify)
 
 
-@flow(name="cccount-embed")
-def embed(
-    workspace: str,
-    *,
-    encoder: str | None = None,
-    components: int | None = None,
-    strict: bool = False,
-    compute: str = "local",
-    workers: int | None = None,
-    memory_limit: str | None = None,
-) -> Report:
-    """Give every image of the collection a vector."""
-    return embed_stage(
-        workspace=workspace,
-        encoder=encoder,
-        components=components,
-        strict=strict,
-        compute=compute,
-        workers=workers,
-        memory_limit=memory_limit,
-    )
+def _flow_of(stage: Task[P, Report]) -> Flow[P, Report]:
+    """A flow with the parameters of the stage, which is its only task."""
+
+    @wraps(stage.fn)
+    def run(*arguments: P.args, **options: P.kwargs) -> Report:
+        return stage(*arguments, **options)
+
+    return flow(name=f"cccount-{stage.name}")(run)
 
 
-@flow(name="cccount-neighbors")
-def neighbors(
-    workspace: str,
-    *,
-    k: int = 50,
-    metric: str = "cosine",
-    engine: str = "exact",
-    store_similarity: bool = False,
-    compute: str = "local",
-    workers: int | None = None,
-    memory_limit: str | None = None,
-) -> Report:
-    """Find the k nearest neighbours and the degree of every item."""
-    return neighbors_stage(
-        workspace=workspace,
-        k=k,
-        metric=metric,
-        engine=engine,
-        store_similarity=store_similarity,
-        compute=compute,
-        workers=workers,
-        memory_limit=memory_limit,
-    )
-
-
-@flow(name="cccount-count")
-def count(
-    workspace: str,
-    campaign: str = "count",
-    method: str | None = None,
-    seed: int | None = None,
-    level: float | None = None,
-    budget: int = 2000,
-    target_width: float | None = None,
-    oracle: str = "people",
-    error_rate: float = 0.0,
-) -> Report:
-    """Start a count campaign or go on with it, until it is done or waits for people."""
-    return count_stage(workspace, campaign, method, seed, level, budget, target_width, oracle, error_rate)
+embed = _flow_of(embed_stage)
+neighbors = _flow_of(neighbors_stage)
+count = _flow_of(count_stage)
+cluster = _flow_of(cluster_stage)
+verify = _flow_of(verify_stage)
 
 
 @flow(name="cccount-advance")
@@ -103,12 +59,6 @@ def advance(workspace: str, campaign: str) -> Any:
     except LeaseError as error:
         get_run_logger().info("skipped: %s", error)
         return Completed(name="Skipped", message=str(error))
-
-
-@flow(name="cccount-verify")
-def verify(workspace: str) -> Report:
-    """Check every shard, part and marker of a workspace."""
-    return verify_stage(workspace)
 
 
 @flow(name="cccount-pipeline")

@@ -58,12 +58,34 @@ def count(
     target_width: float | None = None,
     oracle: str = "people",
     error_rate: float = 0.0,
+    grid: int | None = None,
+    wrong_answers: str | None = None,
+    pair_seconds: float = 9.0,
+    page_seconds: float = 30.0,
 ) -> Report:
     """Start a count campaign or go on with it, until it is done or waits for people."""
-    from flows.campaign import CountOptions, count
+    from flows.counting import CountOptions, count
 
-    options = CountOptions(method, seed, level, budget, target_width, oracle, error_rate)
+    options = CountOptions(
+        method, seed, level, budget, target_width, oracle, error_rate, grid, wrong_answers, pair_seconds, page_seconds
+    )
     return count(workspace, campaign, options)
+
+
+def cluster(
+    workspace: str,
+    campaign: str = "cluster",
+    method: str | None = None,
+    clusters: int | None = None,
+    seed: int | None = None,
+    budget: int = 600,
+    oracle: str = "people",
+    error_rate: float = 0.0,
+) -> Report:
+    """Start a grouping campaign or go on with it, until its budget is used or it waits for people."""
+    from flows.grouping import ClusterOptions, cluster
+
+    return cluster(workspace, campaign, ClusterOptions(method, clusters, seed, budget, oracle, error_rate))
 
 
 def advance(workspace: str, campaign: str) -> Report:

@@ -12,6 +12,14 @@ def initialised(r: Report) -> str:
     return f"{r['workspace']}: {r['items']:,} items{vectors}{labels}.\nNext: cccount {following} {r['workspace']}"
 
 
+def extended(r: Report) -> str:
+    return f"{r['added']:,} items added, {r['items']:,} in all.\nNext: cccount embed {r['workspace']}"
+
+
+def first_frames(r: Report) -> str:
+    return f"{r['workspace']}: {r['items']:,} first frames of {r['frames']:,} items.\nNext: cccount neighbors {r['workspace']}"
+
+
 def embedded(r: Report) -> str:
     failed = r["failed"]
     text = f"{r['items']:,} items embedded with {r['encoder']} ({r['dimensions']} dimensions) in {r['seconds']:.1f} s."
@@ -32,14 +40,33 @@ def counted(r: Report) -> str:
         text = f"No estimate yet: between {r['low']:,.0f} and {r['high']:,.0f} clusters, for certain."
     else:
         text = f"About {r['estimate']:,.1f} clusters ({r['level']:.0%} interval {r['low']:,.1f} to {r['high']:,.1f})"
-        text += f", from {r['questions']:,} answers and {r['inferred']:,} free ones ({r['method']})."
+        pages = f", {r['glances']:,} pages" if r["glances"] else ""
+        text += f", from {r['questions']:,} answers{pages} and {r['inferred']:,} free ones ({r['method']})."
+        if r["clusters_seen"] > 1:
+            hours = f"about {r['human_seconds'] / 3600:,.1f} hours of a person's time"
+            text += f"\n{r['clusters_seen']:,.0f} clusters were seen; {hours}."
     if r["state"] == "waiting":
         text += f"\n{r['pending']:,} questions wait for people: see `cccount answers export --help`."
+    if r["state"] == "waiting" and r["forecast_questions"]:
+        text += f"\nThe width is reached after about {r['forecast_questions']:,} questions in all."
     if r["state"] == "stopped" and r["forecast_questions"]:
         text += f"\nThe budget is used up, the width not reached: about {r['forecast_questions']:,} questions in all would do."
     if r["contradictions"]:
         text += f"\n{r['contradictions']:,} answers contradict others."
-    return text
+    return "\n".join([text, *r["warnings"]])
+
+
+def grouped(r: Report) -> str:
+    text = f"{r['clusters']:,} groups, from {r['questions']:,} answers and {r['inferred']:,} free ones ({r['method']})."
+    if "nmi" in r:
+        text += f" Agreement with the labels: NMI {r['nmi']:.3f}, ARI {r['ari']:.3f}."
+    if r["state"] == "waiting":
+        text += f"\n{r['pending']:,} questions wait for people: see `cccount answers export --help`."
+    return f"{text}\n{r['labels']}"
+
+
+def advanced(r: Report) -> str:
+    return grouped(r) if "clusters" in r else counted(r)
 
 
 def standing(r: Report) -> str:
@@ -55,6 +82,8 @@ def standing(r: Report) -> str:
 def _interval(result: Report | None) -> str:
     if result is None:
         return ""
+    if "clusters" in result:
+        return f"{result['clusters']:,} groups"
     ends = f"[{result['low']:,.1f}, {result['high']:,.1f}]"
     return ends if result["estimate"] is None else f"{result['estimate']:,.1f} {ends}"
 

@@ -1,9 +1,11 @@
 """The folder of one campaign: settings, goal, query log, journal, lease, results."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,7 +15,7 @@ from storage.journal import Journal
 from storage.lease import Lease, is_held
 from storage.objects import LocalObjects
 from storage.querylog import QueryLog
-from storage.schema import ESTIMATES
+from storage.schema import ESTIMATES, TableSpec
 from storage.settings import Goal, Settings
 from storage.workspace import Workspace
 
@@ -76,21 +78,40 @@ class CampaignFolder:
 
     def estimates(self) -> pa.Table:
         """One row for each refresh of a count, oldest first."""
-        key = f"{self.prefix}/results/estimates.parquet"
-        if self.workspace.objects.size(key) is None:
-            return ESTIMATES.empty()
-        table = pq.read_table(pa.BufferReader(self.workspace.objects.read(key)))
-        return ESTIMATES.check(table, self._where("results/estimates.parquet"))
+        return self.read_table(ESTIMATES)
+
+    def read_table(self, spec: TableSpec) -> pa.Table:
+        """Return a table of `results/`; an empty one if it is not there yet."""
+        name = f"{spec.name}.parquet"
+        if self.workspace.objects.size(f"{self.prefix}/results/{name}") is None:
+            return spec.empty()
+        table = pq.read_table(pa.BufferReader(self._read(f"results/{name}")))
+        return spec.check(table, self._where(f"results/{name}"))
+
+    def write_table(self, spec: TableSpec, table: pa.Table) -> str:
+        """Replace a table of `results/` and return where it is."""
+        sink = pa.BufferOutputStream()
+        pq.write_table(table.cast(spec.schema), sink)
+        return self.write_result(f"{spec.name}.parquet", sink.getvalue().to_pybytes())
+
+    def append_row(self, spec: TableSpec, row: Mapping[str, object]) -> None:
+        """Add a row to a table of `results/`, unless its last row has the same number of answers and the same state."""
+        last = self.last_row(spec)
+        if last is None or any(last[name] != row[name] for name in ("answers", "state")):
+            table = self.read_table(spec)
+            stamped = {**row, "refreshed_at": datetime.now(UTC)}
+            self.write_table(spec, pa.concat_tables([table, pa.Table.from_pylist([stamped], schema=table.schema)]))
+
+    def last_row(self, spec: TableSpec) -> dict[str, Any] | None:
+        """Return the newest row of a table of `results/`."""
+        table = self.read_table(spec)
+        rows: list[dict[str, Any]] = table.slice(max(0, table.num_rows - 1)).to_pylist()
+        return rows[0] if rows else None
 
     def write_result(self, name: str, data: bytes) -> str:
         """Replace a file of `results/` and return where it is."""
         self.workspace.objects.replace(f"{self.prefix}/results/{name}", data)
         return self._where(f"results/{name}")
-
-    def write_estimates(self, table: pa.Table) -> None:
-        sink = pa.BufferOutputStream()
-        pq.write_table(table.cast(ESTIMATES.schema), sink)
-        self.write_result("estimates.parquet", sink.getvalue().to_pybytes())
 
     def _read(self, name: str) -> bytes:
         return self.workspace.objects.read(f"{self.prefix}/{name}")

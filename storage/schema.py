@@ -13,7 +13,7 @@ FORMAT = 1  # of the whole workspace; a reader refuses any other
 
 @dataclass(frozen=True, slots=True)
 class ArraySpec:
-    """A zarr array whose first axis is the item number.
+    """A zarr array whose first axis is the item number (but for the similarity store: there it counts rows of tiles).
 
     `fill` is what a chunk that was never written reads as: a value that no stage can mistake for data.
     """
@@ -59,7 +59,12 @@ PREVIOUS = ArraySpec(
     "previous.zarr", "float32", ("item", "dimension"), float("nan"),
     "what the encoder gave before items were added: kept until `cccount embed` has taken it over", "`cccount embed`",
 )  # fmt: skip
-ARRAYS = (EMBEDDINGS, ENCODED, PREVIOUS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, DEGREE)
+SIMILARITY = ArraySpec(
+    "similarity.zarr", "float16", ("tile_row", "column"), float("nan"),
+    "optional: similarities of all pairs, tile after tile of the upper triangle of blocks; NaN where there is no pair",
+    "`cccount neighbors --store-similarity`",
+)  # fmt: skip
+ARRAYS = (EMBEDDINGS, ENCODED, PREVIOUS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, DEGREE, SIMILARITY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +142,23 @@ ANSWERS = TableSpec("answers", (
     Column("seconds", pa.float32(), "how long it took; 0 for a machine"),
     Column("source", pa.string(), "people, labels, file, inferred"),
     Column("undoes", pa.string(), "answer_id that this row takes back", required=False),
+))  # fmt: skip
+
+LABELS = TableSpec("labels", (
+    Column("item", pa.int64(), "row number in the collection"),
+    Column("id", pa.string(), "the user's name for the item"),
+    Column("cluster", pa.int64(), "from 0; -1 for an item without a vector"),
+))  # fmt: skip
+
+GROUPINGS = TableSpec("groupings", (
+    Column("answers", pa.int64(), "rows of the answer log that this grouping rests on"),
+    Column("questions", pa.int64(), "asked of the oracle"),
+    Column("inferred", pa.int64(), "answered for free by the constraint closure"),
+    Column("clusters", pa.int64(), "how many there are"),
+    Column("nmi", pa.float64(), "normalised mutual information with the labels, where there are any", required=False),
+    Column("ari", pa.float64(), "adjusted Rand index with the labels, where there are any", required=False),
+    Column("state", pa.string(), "running, waiting, done or stopped"),
+    Column("refreshed_at", _TIME, "when"),
 ))  # fmt: skip
 
 ESTIMATES = TableSpec("estimates", (

@@ -63,6 +63,13 @@ class Goal(_TomlFile):
     oracle: str
     error_rate: float = 0.0
     target_width: float | None = None
+    pair_seconds: float = 9.0  # what a question takes a person: about 400 decisions an hour
+    page_seconds: float = 30.0  # what a page of up to 24 takes
+
+    @property
+    def page_cost(self) -> float:
+        """A page, in questions."""
+        return self.page_seconds / self.pair_seconds
 
 
 def _assignments(table: Mapping[str, Any]) -> list[str]:

@@ -27,13 +27,19 @@ Builder = Callable[[GroupingInputs], Sampler[Grouping]]
 
 
 # Each builder imports its method when it is wanted: the command line lists the names without loading numba.
+def _hacc(inputs: GroupingInputs) -> Sampler[Grouping]:
+    from cccount_dist.clustering.hacc.build import hacc
+
+    return hacc(inputs)
+
+
 def _evidence(inputs: GroupingInputs) -> Sampler[Grouping]:
     from cccount_dist.clustering.evidence.sampler import evidence_sampler
 
     return evidence_sampler(inputs.vectors, inputs.neighbors)
 
 
-_BUILDERS: dict[str, Builder] = {"evidence": _evidence}
+_BUILDERS: dict[str, Builder] = {"evidence": _evidence, "hacc": _hacc}
 METHODS = tuple(_BUILDERS)
 AUTO = "evidence"  # what `auto` stands for: never told K, and the best one on every data set that was measured
 

@@ -1,15 +1,44 @@
-"""How many questions the wanted width of the interval will take, from what is known now."""
+"""How many questions the wanted width of the interval will take, from what is known now.
+
+Placing obeys a law: with K equal clusters of which the share x was seen, and items compared with all clusters seen until a match,
+
+    questions  T(x) = K²/2 [-ln(1-x) - x + x²/2],        information on log K  I(x) = K [x/(1-x) + ln(1-x)]
+
+so K², not the number of items, decides. The law is scaled to what this campaign has taken so far and how wide its interval is.
+"""
 
 import math
 
 from cccount_dist.counting.result import CountResult
 
+_MOST_SEEN = 1.0 - 1e-9
 
-def forecast_questions(result: CountResult, questions: int, target_width: float | None) -> int | None:
+
+def questions_by_law(clusters: float, seen: float) -> float:
+    """T(x): questions until the share `seen` of equal clusters was seen.
+
+    >>> round(questions_by_law(100, 0.5))
+    1591
+    """
+    x = min(seen, _MOST_SEEN)
+    return clusters**2 / 2 * (-math.log1p(-x) - x + x**2 / 2)
+
+
+def width_by_law(clusters: float, seen: float) -> float:
+    """Width of a 95 % interval in parts of the estimate, 3.92/√I(x).
+
+    >>> round(width_by_law(100, 0.5), 2)
+    0.71
+    """
+    x = min(seen, _MOST_SEEN)
+    return 3.92 / math.sqrt(clusters * (x / (1 - x) + math.log1p(-x)))
+
+
+def forecast_questions(result: CountResult, questions: float, target_width: float | None) -> int | None:
     """Return the questions in all until the interval is `target_width` times the estimate wide; None if that cannot be said.
 
-    With N : M = 1 : 7 the number of anchors grows as the root of the questions T, and the interval shrinks as 1/√N: so its width
-    falls as T^(-1/4).
+    For nested sampling with N : M = 1 : 7 the number of anchors grows as the root of the questions T, and the interval shrinks as
+    1/√N: so its width falls as T^(-1/4).
 
     >>> forecast_questions(CountResult(100.0, 80.0, 120.0, 0.95, 10, 700), 700, 0.2)
     11200
@@ -17,5 +46,18 @@ def forecast_questions(result: CountResult, questions: int, target_width: float 
     if target_width is None or result.estimate is None or result.anchors < 2:
         return None
     if result.relative_width <= target_width:
-        return questions
+        return math.ceil(questions)
+    if "items_placed" in result.details:
+        return _forecast_placing(result, questions, target_width)
     return math.ceil(questions * (result.relative_width / target_width) ** 4)
+
+
+def _forecast_placing(result: CountResult, questions: float, target_width: float) -> int:
+    clusters = max(result.estimate or 1.0, result.certain_low)
+    seen = min(result.certain_low / clusters, 1.0 - 0.5 / clusters)
+    wanted = target_width * width_by_law(clusters, seen) / result.relative_width
+    low, high = seen, _MOST_SEEN
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if width_by_law(clusters, middle) > wanted else (low, middle)
+    return math.ceil(questions * questions_by_law(clusters, high) / questions_by_law(clusters, seen))

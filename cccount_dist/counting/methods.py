@@ -48,27 +48,61 @@ def _nested_mc_released(inputs: CountingInputs) -> Sampler[CountResult]:
     return build_nested_mc_released(inputs)
 
 
+def _inverse(inputs: CountingInputs) -> Sampler[CountResult]:
+    from cccount_dist.counting.paper import build_inverse
+
+    return build_inverse(inputs)
+
+
+def _placing(inputs: CountingInputs) -> Sampler[CountResult]:
+    from cccount_dist.counting.placing.build import build_placing
+
+    return build_placing(inputs)
+
+
+def _pckmeans_random(inputs: CountingInputs) -> Sampler[CountResult]:
+    from cccount_dist.counting.paper import build_pckmeans_random
+
+    return build_pckmeans_random(inputs)
+
+
+def _pckmeans_explore(inputs: CountingInputs) -> Sampler[CountResult]:
+    from cccount_dist.counting.paper import build_pckmeans_explore
+
+    return build_pckmeans_explore(inputs)
+
+
 _BUILDERS: dict[str, Callable[[CountingInputs], Sampler[CountResult]]] = {
+    "placing": _placing,
     "nis": _nis,
     "nested-mc": _nested_mc,
     "nis-released": _nis_released,
     "nested-mc-released": _nested_mc_released,
+    "inverse": _inverse,
+    "pckmeans-random": _pckmeans_random,
+    "pckmeans-explore": _pckmeans_explore,
 }
 METHODS = tuple(_BUILDERS)
-AUTO = "nis"  # what `auto` stands for: the better one of the two on every data set of the paper
+AUTO = "placing"
+WHY_AUTO = "of all methods measured, placing has the smallest error at the same effort, and an interval that covers"
 
 
 def resolve_method(method: str) -> str:
     """Return the name of the method that `method` stands for. A campaign is frozen with this name, never with `auto`.
 
     >>> resolve_method("auto")
-    'nis'
+    'placing'
     """
     if method == "auto":
         return AUTO
     if method not in METHODS:
         raise InputError(f"counting method {method!r} is not known: use one of auto, {', '.join(METHODS)}")
     return method
+
+
+def needs_degree(method: str) -> bool:
+    """Whether the degrees matter beyond saying which items have a vector."""
+    return method not in ("placing", "nested-mc")
 
 
 def make_counter(

@@ -20,7 +20,7 @@ from storage.errors import InputError
 
 _OPEN, _UNSURE, _ANSWERED = 0, 1, 2
 _FIRST_DRAWS = 256
-_FEWEST = 4096  # draws that may pass before the first question, and
+_FEWEST = 65_536  # draws that may pass before the first question, and
 _MOST = 64  # draws for each further one: beyond that nearly all draws are of the anchor itself
 
 
@@ -139,17 +139,19 @@ class NestedSampler:
 
     def result(self) -> CountResult:
         """Return the estimate from the anchors that are complete at the level reached, with all their answers."""
-        anchor, state = self._anchor[: self._drawn], self._state[: self._drawn]
+        # Draws of the anchor itself behind the last question are left out: how many there are depends on the limits of `ask`.
+        made = self._place[-1] + 1 if self._place else 0
+        anchor, state = self._anchor[:made], self._state[:made]
         count = len(self._anchors)
         answered = state == _ANSWERED
-        asked = np.zeros(self._drawn, bool)
+        asked = np.zeros(made, bool)
         asked[self._place] = True
         mine = np.bincount(anchor[answered & asked], minlength=count)
         unsure = (np.bincount(anchor[asked], minlength=count) > 0) & (mine == 0)
         settled = np.bincount(anchor[state != _OPEN], minlength=count)
         reached = level_reached(settled, self._ratio)
         drawn = np.bincount(anchor[answered], minlength=count)
-        hits = np.bincount(anchor, weights=self._value[: self._drawn] / self._q[: self._drawn], minlength=count)
+        hits = np.bincount(anchor, weights=self._value[:made] / self._q[:made], minlength=count)
         enters = (settled >= self._ratio * reached) & ~unsure if reached else np.zeros(count, bool)
         terms = [
             1.0 / (self._anchors[index].weight * self._size(self._anchors[index].u, hits[index], int(drawn[index])))

@@ -6,6 +6,8 @@ softmax), `tau` (softmax), `clusters` (soft; 0: at the elbow), `sigma` (soft; 0:
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cccount_dist.counting.parameters import Parameters
 from cccount_dist.counting.result import CountResult
 from cccount_dist.counting.schedule import RATIO
@@ -56,6 +58,44 @@ def build_nested_mc_released(inputs: "CountingInputs") -> Sampler[CountResult]:
     ratio = given.whole("ratio", RELEASED_RATIO, least=1)
     given.finish()
     return ReleasedSampler(ReleasedUniform(inputs.degree), seed=inputs.seed, level=inputs.level, ratio=ratio)
+
+
+def build_inverse(inputs: "CountingInputs") -> Sampler[CountResult]:
+    """Parameters: `replicates`, fixed in advance, and `alpha` of the weights (1 + degree)^-alpha."""
+    from cccount_dist.counting.inverse import MOST_REPLICATES, inverse
+
+    given = Parameters("inverse", inputs.parameters)
+    replicates = given.whole("replicates", MOST_REPLICATES, least=1)
+    alpha = given.number("alpha", 0.0)
+    given.finish()
+    return inverse(inputs.degree, seed=inputs.seed, level=inputs.level, alpha=alpha, replicates=replicates)
+
+
+def build_pckmeans_random(inputs: "CountingInputs") -> Sampler[CountResult]:
+    """Parameters: `alpha` and `beta`, the weights of must-links and cannot-links."""
+    from cccount_dist.counting.pair_choosers import RandomPairs
+    from cccount_dist.counting.pck_sampler import PCKMeansSampler
+
+    given = Parameters("pckmeans-random", inputs.parameters)
+    alpha, beta = given.number("alpha", 1.0), given.number("beta", 1.0)
+    given.finish()
+    chooser = RandomPairs(int(np.count_nonzero(~np.isnan(inputs.degree))), inputs.seed)
+    return PCKMeansSampler(inputs.vectors, inputs.degree, chooser, seed=inputs.seed, level=inputs.level, alpha=alpha, beta=beta)
+
+
+def build_pckmeans_explore(inputs: "CountingInputs") -> Sampler[CountResult]:
+    """Parameters: `alpha`, `beta`, and `clusters`: how many are known to be there (0: not known)."""
+    from cccount_dist.counting.pair_choosers import ExplorePairs
+    from cccount_dist.counting.pck_sampler import PCKMeansSampler
+
+    given = Parameters("pckmeans-explore", inputs.parameters)
+    alpha, beta = given.number("alpha", 1.0), given.number("beta", 1.0)
+    clusters = given.whole("clusters", 0)
+    given.finish()
+    counted = ~np.isnan(inputs.degree)
+    vectors = inputs.vectors if counted.all() else inputs.vectors[counted]
+    chooser = ExplorePairs(vectors, inputs.seed, clusters=clusters or None)
+    return PCKMeansSampler(inputs.vectors, inputs.degree, chooser, seed=inputs.seed, level=inputs.level, alpha=alpha, beta=beta)
 
 
 def _similarity(inputs: "CountingInputs", given: Parameters, *, default: str) -> Similarity:

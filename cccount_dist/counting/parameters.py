@@ -33,6 +33,9 @@ class Parameters:
             raise InputError(f"{name} of {self._method} must be a number, not {value!r}")
         return float(value)
 
+    def text(self, name: str, default: str) -> str:
+        return str(self._take(name, default))
+
     def choice(self, name: str, default: str, options: tuple[str, ...]) -> str:
         value = self._take(name, default)
         if value not in options:

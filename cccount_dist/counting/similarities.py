@@ -20,7 +20,8 @@ from storage.errors import InputError
 
 SIMILARITIES = ("metric", "soft", "softmax")
 SMALLEST_TAU = 0.1  # below, a row's weights no longer fit into the whole numbers that draws are made with
-_COLUMNS = 8192
+_EXACT = 8192
+_COLUMNS = 2048
 _WHOLE = 2.0**30
 
 
@@ -48,8 +49,8 @@ def soft_similarity(
 ) -> Similarity:
     """Return the correlation of soft assignments, clipped at 0; k at the elbow unless given, σ as in `soft_assignments`.
 
-    The degree is exact up to 8,192 items; above, it is estimated from 8,192 random ones, because any Q > 0 leaves the estimate
-    consistent. So it takes O(n k · 8,192) at most.
+    The degree is exact up to 8,192 items; above, it is estimated from 2,048 random ones, because any Q > 0 leaves the estimate
+    consistent. So it takes O(n k · 2,048), beside the time of the elbow.
     """
     rows = usable(vectors)
     items = vectors if rows.all() else vectors[rows]
@@ -57,7 +58,7 @@ def soft_similarity(
     soft = np.full((len(vectors), len(fit.centres)), np.nan, np.float32)
     soft[rows] = soft_assignments(items, fit, sigma=sigma)
     degrees = np.full(len(vectors), np.nan)
-    degrees[rows] = _degree(soft[rows], seed)
+    degrees[rows] = _degree(soft if rows.all() else soft[rows], seed)
     return Similarity("soft", lambda u: row_weights(soft, u), degrees, positive=False)
 
 
@@ -88,21 +89,21 @@ def softmax_similarity(vectors: NDArray[np.float32], degree: NDArray[np.float64]
         raise InputError(f"there are {len(vectors)} vectors and {len(degree)} degrees: they must be of the same items")
 
     def row(u: int) -> NDArray[np.float64]:
-        weights = np.exp((_dots(vectors, u) - 1.0) / tau)
+        weights = np.exp((dots(vectors, u) - 1.0) / tau)
         weights[u] = 0.0
         return weights
 
     return Similarity("softmax", row, np.where(np.isnan(degree), np.nan, 0.0), positive=True)
 
 
-def _dots(vectors: NDArray[np.float32], u: int) -> NDArray[np.float64]:
+def dots(vectors: NDArray[np.float32], u: int) -> NDArray[np.float64]:
     """Return the dot products of item u with all items, in [-1, 1]; -1 with an item that has no vector."""
-    dots = np.empty(len(vectors))
+    found = np.empty(len(vectors))
     row = vectors[u].copy()
     for start in range(0, len(vectors), BLOCK_ROWS):
         block = np.ascontiguousarray(vectors[start : start + BLOCK_ROWS])
-        _block_dots(block, row, dots[start : start + BLOCK_ROWS])
-    return dots
+        _block_dots(block, row, found[start : start + BLOCK_ROWS])
+    return found
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
@@ -133,10 +134,10 @@ def _add_clipped(
 
 
 def _degree(rows: NDArray[np.float32], seed: int) -> NDArray[np.float64]:
-    """Return the sum of clipped similarity to all other rows, for more than 8,192 rows estimated from as many of them."""
+    """Return the sum of clipped similarity to all other rows, for more than 8,192 rows estimated from 2,048 of them."""
     items = len(rows)
     random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(2**31,))))
-    chosen = np.arange(items) if items <= _COLUMNS else np.sort(random.permutation(items)[:_COLUMNS])
+    chosen = np.arange(items) if items <= _EXACT else np.sort(random.permutation(items)[:_COLUMNS])
     sums = np.zeros(items, np.int64)
     for start in range(0, len(chosen), 128):
         mine = chosen[start : start + 128]

@@ -127,5 +127,6 @@ def _vertical(estimates: Sequence[Estimate], truth: int | None) -> tuple[float, 
     span = max(max(must) - min(must), 0.25 * last.estimate, 1.0)
     top = min(max(*must, *(row.high for row in estimates)), max(must) + 2 * span)
     bottom = max(min(*must, *(row.low for row in estimates)), min(must) - 2 * span)
-    margin = 0.08 * max(top - bottom, 1.0)
+    # A count that never moved still gets room around it: without it every tick would be the same number.
+    margin = max(0.08 * (top - bottom), 2.0 - (top - bottom) / 2)
     return max(0.0, bottom - margin), top + margin

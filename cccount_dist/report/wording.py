@@ -46,7 +46,8 @@ def duration(seconds: float) -> str:
 
 
 def interval(estimate: Estimate) -> str:
-    return f"between {number(estimate.low)} and {number(estimate.high)}"
+    low, high = number(estimate.low), number(estimate.high)
+    return f"that it is {low}" if low == high else f"between {low} and {high}"
 
 
 def headline(facts: CountFacts) -> tuple[str, str]:

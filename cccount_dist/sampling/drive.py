@@ -3,13 +3,17 @@
 Before a question reaches the oracle the closure is asked; what it knows is `inferred`, and free.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal, TypeVar
 
 from cccount_dist.sampling.constraints import Constraints
-from cccount_dist.sampling.oracles import Oracle
-from cccount_dist.sampling.types import Answer, Question, Sampler
+from cccount_dist.sampling.oracles import Oracle, PageOracle
+from cccount_dist.sampling.types import Answer, Question, Sampler, asked_at_once
+
+PAGE_COST = 30.0 / 9.0  # of a page in pairs: what they take a person, in seconds
 
 ResultT = TypeVar("ResultT")
 Stopped = Literal["budget", "done", "complete", "waiting", "inferred"]
@@ -26,9 +30,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What a run cost. `stopped` says why it ended: see `drive`."""
+    """What a run cost. `questions` are pairs asked one by one, `glances` pages. `stopped` says why it ended: see `drive`."""
 
     questions: int
+    glances: int
     inferred: int
     unsure: int
     conflicts: int
@@ -48,17 +53,42 @@ def answer_batch(
 ) -> list[Reply]:
     """Answer questions in their order: by the closure if it knows, otherwise by the oracle, whose answer enters the closure.
 
-    An unsure answer says nothing about the items and a rating is not a link: neither enters the closure. A question whose purpose
-    begins with "confirm" repeats on purpose, because people err: it goes to the oracle whatever is known.
+    An unsure answer says nothing about the items, a rating is not a link, a vote is weighed by the sampler: none enters the
+    closure. What the closure does not know of a page is answered at one glance.
     """
     replies = []
-    for question in questions:
-        free = question.kind == "same" and not question.purpose.startswith("confirm")
-        known = constraints.known(question.u, question.v) if free else None
-        value = oracle.answer(question) if known is None else known
-        if known is None and value is not None and question.kind == "same":
-            constraints.add(question.u, question.v, value, answer_id(question))
-        replies.append(Reply(question, value, inferred=known is not None))
+    for page, group in groupby(questions, key=lambda question: question.page):
+        if page is None:
+            for question in group:
+                replies += _answer_group([question], constraints, oracle, answer_id)
+        else:
+            replies += _answer_group(list(group), constraints, oracle, answer_id)
+    return replies
+
+
+def _answer_group(
+    questions: Sequence[Question],
+    constraints: Constraints,
+    oracle: Oracle,
+    answer_id: Callable[[Question], str],
+) -> list[Reply]:
+    """Answer one question, or one page."""
+    known = [constraints.known(question.u, question.v) if question.may_be_inferred else None for question in questions]
+    open_ = [question for question, value in zip(questions, known, strict=True) if value is None]
+    if open_ and open_[0].page is not None and isinstance(oracle, PageOracle):
+        answers = oracle.answer_page(open_)
+    else:
+        answers = [oracle.answer(question) for question in open_]
+    given = dict(zip([question.id for question in open_], answers, strict=True))
+    replies = []
+    for question, value in zip(questions, known, strict=True):
+        if value is not None:
+            replies.append(Reply(question, value, inferred=True))
+            continue
+        said = given[question.id]
+        if said is not None and question.kind == "same" and not question.is_vote:
+            constraints.add(question.u, question.v, said, answer_id(question))
+        replies.append(Reply(question, said, inferred=False))
     return replies
 
 
@@ -75,35 +105,39 @@ def drive(
     items: int | None = None,
     constraints: Constraints | None = None,
     batch: int = 256,
+    page_cost: float = PAGE_COST,
     progress: Callable[[int, int], None] | None = None,
     on_batch: Callable[[Sequence[Reply]], None] | None = None,
 ) -> Tally:
     """Run a sampler until one of these, which `Tally.stopped` names:
 
-    `budget`: the oracle was asked `budget` questions; `done`: the sampler is; `waiting`: all is answered and it asks nothing;
-    `complete`: the closure knows every pair of the `items` items; `inferred`: 10 · budget + 1000 answers, free ones included:
-    a sampler that keeps asking what is known would otherwise never come to the end of its budget.
+    `budget`: the oracle was asked `budget` questions, a page counted as `page_cost` of them; `done`: the sampler is; `waiting`:
+    all is answered and it asks nothing; `complete`: the closure knows every pair of the `items` items; `inferred`: 10 · budget +
+    1000 answers, free ones included: a sampler that keeps asking what is known would otherwise never end.
     """
     constraints = Constraints() if constraints is None else constraints
-    asked = inferred = unsure = 0
+    asked = glances = inferred = unsure = 0
     most = most_answers(budget)
     stopped: Stopped | None = None
     while stopped is None:
-        if asked >= budget:
+        spent = asked + page_cost * glances
+        if spent >= budget:
             stopped = "budget"
         elif sampler.done:
             stopped = "done"
         elif items is not None and constraints.complete(items):
             stopped = "complete"
-        elif asked + inferred >= most:
+        elif asked + glances + inferred >= most:
             stopped = "inferred"
         else:
             # Never more than the budget still allows: so the questions do not depend on the size of a batch.
-            questions = sampler.ask(min(batch, budget - asked, most - asked - inferred))
+            questions = sampler.ask(min(batch, math.ceil(budget - spent), most - asked - inferred))
             replies = answer_batch(questions, constraints, oracle)
             sampler.tell([Answer(reply.question.id, reply.question.u, reply.question.v, reply.value) for reply in replies])
-            free = sum(reply.inferred for reply in replies)
-            asked, inferred = asked + len(replies) - free, inferred + free
+            inferred += sum(reply.inferred for reply in replies)
+            said = [reply.question for reply in replies if not reply.inferred]
+            pairs = sum(question.page is None for question in said)
+            asked, glances = asked + pairs, glances + asked_at_once(said) - pairs
             unsure += sum(reply.value is None for reply in replies)
             if on_batch is not None:
                 on_batch(replies)
@@ -111,4 +145,4 @@ def drive(
                 progress(asked, budget)
             if not questions:
                 stopped = "waiting"
-    return Tally(asked, inferred, unsure, len(constraints.conflicts), stopped)
+    return Tally(asked, glances, inferred, unsure, len(constraints.conflicts), stopped)

@@ -40,11 +40,28 @@ class Ledger:
         self._undone: set[str] = set()
         self._asked: set[int] = set()
         self._inferred: set[int] = set()
+        self._pages: dict[int, int] = {}  # question that is on a page -> the page
+        self._on_pages: dict[int, int] = {}  # page -> questions on it that somebody was asked
+        self._paged = 0  # their sum
+        self._votes_only: set[int] = set()  # questions whose answers stay out of the closure
+
+    def know(self, questions: Iterable[Question]) -> None:
+        """Learn which questions are votes and which are on a page. To be told before their answers are taken."""
+        for question in questions:
+            if question.page is not None:
+                self._pages[question.id] = question.page
+            if question.is_vote:
+                self._votes_only.add(question.id)
 
     @property
     def questions(self) -> int:
-        """Questions that somebody was asked and that are answered."""
-        return len(self._asked)
+        """Questions that somebody was asked one by one and that are answered."""
+        return len(self._asked) - self._paged
+
+    @property
+    def glances(self) -> int:
+        """Pages that somebody was shown and that are answered, if only in part."""
+        return len(self._on_pages)
 
     @property
     def inferred(self) -> int:
@@ -80,21 +97,34 @@ class Ledger:
         return events
 
     def _count(self, row: LoggedAnswer) -> list[Answer]:
-        if _is_link(row):
+        if self._is_link(row):
             self.constraints.add(row.u, row.v, float(row.value or 0.0), row.id)
         if row.question_id == OUTSIDE:
             return []
         votes = self._votes.setdefault(row.question_id, [])
         votes.append(row.id)
-        (self._inferred if row.source == INFERRED else self._asked).add(row.question_id)
+        if row.source == INFERRED:
+            self._inferred.add(row.question_id)
+        else:
+            self._count_asked(row.question_id)
         return [_event(row)] if len(votes) == 1 else []
+
+    def _count_asked(self, question_id: int, change: int = 1) -> None:
+        if (question_id in self._asked) == (change > 0):
+            return
+        (self._asked.add if change > 0 else self._asked.discard)(question_id)
+        if (page := self._pages.get(question_id)) is not None:
+            self._paged += change
+            self._on_pages[page] = self._on_pages.get(page, 0) + change
+            if not self._on_pages[page]:
+                del self._on_pages[page]
 
     def _take_back(self, answer_id: str) -> list[Answer]:
         row = self._rows.get(answer_id)
         if row is None or row.undoes is not None or answer_id in self._undone:
             return []
         self._undone.add(answer_id)
-        if _is_link(row):
+        if self._is_link(row):
             self.constraints.remove(answer_id)
         events = self._withdraw(row)
         # What was inferred from the answer falls with it, unless other answers still imply the same.
@@ -114,16 +144,16 @@ class Ledger:
         if True not in kinds:
             self._inferred.discard(row.question_id)
         if False not in kinds:
-            self._asked.discard(row.question_id)
+            self._count_asked(row.question_id, -1)
         if not votes:
             del self._votes[row.question_id]
             return [Answer(row.question_id, row.u, row.v, None)]
         return [_event(self._rows[votes[0]])] if was_settled else []
 
-
-def _is_link(row: LoggedAnswer) -> bool:
-    """Whether the closure rests on this answer: an inferred one follows from others, an unsure one or a rating says neither."""
-    return row.source != INFERRED and row.value in (0.0, 1.0)
+    def _is_link(self, row: LoggedAnswer) -> bool:
+        """Whether the closure rests on this answer: an inferred one follows from others, an unsure one or a rating says neither,
+        and a vote is weighed by the sampler."""
+        return row.source != INFERRED and row.value in (0.0, 1.0) and row.question_id not in self._votes_only
 
 
 def _event(row: LoggedAnswer) -> Answer:

@@ -1,7 +1,7 @@
 """Who answers: known labels (which may be made to lie), or a function of the caller. People answer through the query log."""
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,40 +17,78 @@ class Oracle(Protocol):
         """Return 1 for same, 0 for different, a rating in [0, 1], or None for unsure."""
 
 
+@runtime_checkable
+class PageOracle(Oracle, Protocol):
+    """An oracle that looks at a page as a whole. Any other one is asked about each pair of it."""
+
+    def answer_page(self, questions: Sequence[Question]) -> Sequence[float | None]:
+        """Return the answers to the questions of one page, which are about one item and answered at one glance."""
+
+
 class LabelOracle:
     """Two items are the same if their labels are; with probability `error_rate` the answer is the wrong one.
 
-    Whether an answer is wrong depends on the seed and the question's number only, so that neither batches nor a
-    restart change it. A negative whole number or NaN is a missing label: the answer is unsure.
+    `false_same` is the probability of "same" for different items where it is another one than that of "different" for equal
+    ones. On a page, one glance misses what is the same with probability `error_rate`, and picks a wrong one where nothing is
+    the same (every second time the first of the page, which looks most alike) with probability `page_false`, by default a
+    quarter of `error_rate`. Whether an answer is wrong depends on the seed and the number of the question or page only, so that
+    neither batches nor a restart change it. A negative whole number or NaN is a missing label: the answer is unsure.
 
     >>> oracle = LabelOracle(np.array([0, 0, 1, -1]))
     >>> [oracle.answer(Question(0, 0, v)) for v in (1, 2, 3)]
     [1.0, 0.0, None]
     """
 
-    def __init__(self, labels: NDArray[np.generic], *, error_rate: float = 0.0, seed: int = 0) -> None:
+    def __init__(
+        self,
+        labels: NDArray[np.generic],
+        *,
+        error_rate: float = 0.0,
+        false_same: float | None = None,
+        page_false: float | None = None,
+        seed: int = 0,
+    ) -> None:
         if labels.ndim != 1:
             raise InputError(f"labels must be one value for each item, not an array of shape {labels.shape}")
-        if not 0.0 <= error_rate <= 1.0:
-            raise InputError(f"the error rate must lie between 0 and 1, not at {error_rate}")
+        false_same = error_rate if false_same is None else false_same
+        page_false = error_rate / 4 if page_false is None else page_false
+        for rate in (error_rate, false_same, page_false):
+            if not 0.0 <= rate <= 1.0:
+                raise InputError(f"the error rate must lie between 0 and 1, not at {rate}")
         if seed < 0:
             raise InputError(f"seed must not be negative, and is {seed}")
         self._labels = labels
-        self._error_rate = error_rate
+        self._miss, self._false_same, self._page_false = error_rate, false_same, page_false
         self._seed = seed
 
     def answer(self, question: Question) -> float | None:
+        truth = self._truth(question)
+        if truth is None:
+            return None
+        return 1.0 - truth if self._happens(self._miss if truth == SAME else self._false_same, question.id) else truth
+
+    def answer_page(self, questions: Sequence[Question]) -> Sequence[float | None]:
+        truths = [self._truth(question) for question in questions]
+        page = questions[0].page or 0
+        if SAME in truths:
+            missed = self._happens(self._miss, page, 1)
+            return [DIFFERENT if missed and truth == SAME else truth for truth in truths]
+        if self._happens(self._page_false, page, 1):
+            place = 0 if self._happens(0.5, page, 2) else self._bits(page, 3) % len(questions)
+            return [SAME if number == place and truth == DIFFERENT else truth for number, truth in enumerate(truths)]
+        return truths
+
+    def _truth(self, question: Question) -> float | None:
         first, second = self._labels[question.u], self._labels[question.v]
         if _missing(first) or _missing(second):
             return None
-        same = bool(first == second)
-        return SAME if same != self._lies(question.id) else DIFFERENT
+        return SAME if first == second else DIFFERENT
 
-    def _lies(self, number: int) -> bool:
-        if self._error_rate == 0.0:
-            return False
-        bits = int(np.random.Philox(key=self._seed, counter=number).random_raw())
-        return bits < self._error_rate * 2**64
+    def _happens(self, probability: float, number: int, stream: int = 0) -> bool:
+        return probability > 0.0 and self._bits(number, stream) < probability * 2**64
+
+    def _bits(self, number: int, stream: int) -> int:
+        return int(np.random.Philox(key=self._seed, counter=[number, stream, 0, 0]).random_raw())
 
 
 def _missing(label: np.generic) -> bool:

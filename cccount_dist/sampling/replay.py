@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from cccount_dist.sampling.types import Answer, Question, Sampler
+from cccount_dist.sampling.types import Answer, Question, Sampler, asked_at_once
 from storage.errors import CorruptionError
 
 ResultT = TypeVar("ResultT")
@@ -39,7 +39,7 @@ def replay(sampler: Sampler[ResultT], rounds: Iterable[Round], answers: Sequence
         if one.after > told:
             sampler.tell(answers[told : one.after])
             told = one.after
-        _check_same(one, sampler.ask(len(one.questions)))
+        _check_same(one, sampler.ask(asked_at_once(one.questions)))
     if told < len(answers):
         sampler.tell(answers[told:])
 

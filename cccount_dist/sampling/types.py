@@ -14,6 +14,11 @@ UNSURE = None
 
 Kind = Literal["same", "rating"]
 
+# A question whose purpose begins so is a vote: one of several answers that the sampler weighs itself, because answers may be
+# wrong. Votes never enter the closure, so several answers to one pair are no contradiction. What the closure knows from
+# elsewhere may stand for a vote; but not for a confirmation, which is asked to hear the same thing again.
+VOTE, CONFIRM = "vote", "confirm"
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -27,7 +32,17 @@ class Question:
     v: int
     kind: Kind = "same"
     purpose: str = ""
-    page: int | None = None
+    page: int | None = None  # questions of one page are about one item u, shown together and answered at one glance
+
+    @property
+    def is_vote(self) -> bool:
+        """Whether its answer stays out of the closure."""
+        return self.purpose.startswith((VOTE, CONFIRM))
+
+    @property
+    def may_be_inferred(self) -> bool:
+        """Whether the closure may answer it."""
+        return self.kind == "same" and not self.purpose.startswith(CONFIRM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +53,16 @@ class Answer:
     u: int
     v: int
     value: float | None
+
+
+def asked_at_once(questions: Sequence[Question]) -> int:
+    """Return how many times somebody is asked: questions one by one, and pages.
+
+    >>> asked_at_once([Question(0, 1, 2), Question(1, 3, 4, page=1), Question(2, 3, 5, page=1)])
+    2
+    """
+    pages = [question.page for question in questions if question.page is not None]
+    return len(questions) - len(pages) + len(set(pages))
 
 
 ResultT_co = TypeVar("ResultT_co", covariant=True)
@@ -51,7 +76,10 @@ class Sampler(Protocol[ResultT_co]):
     """
 
     def ask(self, limit: int) -> Sequence[Question]:
-        """Return up to `limit` new questions that the sampler wants answered now; fewer, or none, if it must wait for answers."""
+        """Return up to `limit` new questions that the sampler wants answered now; fewer, or none, if it must wait for answers.
+
+        A page counts as one question here (`asked_at_once`): it is never cut in two.
+        """
 
     def tell(self, answers: Sequence[Answer]) -> None:
         """Take answers in, in any order. A second answer to a question replaces the first: people undo, and votes settle."""

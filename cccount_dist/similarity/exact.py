@@ -17,14 +17,15 @@ from numpy.typing import NDArray
 from cccount_dist.similarity.blocks import Block, Scores, make_block, scores_of
 from cccount_dist.similarity.finish import finish
 from cccount_dist.similarity.grid import Grid, Tile
-from cccount_dist.similarity.kernel import scan_diagonal, scan_tile
+from cccount_dist.similarity.kernel import Keep, scan_diagonal, scan_tile
 from cccount_dist.similarity.lists import CLOSED, Lists, absorb, cut_all, new_lists
-from cccount_dist.similarity.memory import forget_pages, peak_bytes
+from cccount_dist.similarity.memory import forget_pages, peak_bytes, projected_bytes
 from cccount_dist.similarity.metrics import EuclideanScale, Metric, euclidean_scale, prepare, usable
 from cccount_dist.similarity.partial import found_in, read_found, write_found
+from cccount_dist.similarity.store import write_tile
 from storage.errors import WorkspaceError
 from storage.rowcache import row_cache
-from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY
+from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, SIMILARITY
 from storage.workspace import Workspace
 
 _SURVEY_ROWS = 4096
@@ -50,6 +51,10 @@ class ExactPass:
     @property
     def meaning(self) -> Scores:
         return scores_of(self.metric, self.dimensions, self.scale)
+
+    def task_bytes(self, *, store: bool) -> int:
+        """Return an upper limit of the memory of a task."""
+        return projected_bytes(self.grid, self.dimensions, self.k, store=store)
 
     def part(self, tile: Tile, block: int) -> Path:
         """Where the tile leaves what it found for one of its blocks."""
@@ -79,6 +84,7 @@ class TileTask:
     tile: Tile
     first_needed: bool
     second_needed: bool
+    store: bool = False  # leave its similarities in the similarity store
 
 
 def survey(job: ExactPass, _: int = 0) -> Survey:
@@ -97,22 +103,27 @@ def survey(job: ExactPass, _: int = 0) -> Survey:
 
 def compute_tile(job: ExactPass, task: TileTask) -> int:
     """Compute one tile for those of its blocks that need it; return the peak memory of this process."""
+    rows = job.grid.tile_rows
+    keep = np.full((rows, rows), np.nan, np.float16) if task.store else None
     if task.tile.first == task.tile.second:
-        _diagonal(job, task.tile)
+        _diagonal(job, task, keep)
     else:
-        _pair(job, task)
+        _pair(job, task, keep)
     return peak_bytes()
 
 
-def _diagonal(job: ExactPass, tile: Tile) -> None:
-    block = read_block(job, tile.first)
+def _diagonal(job: ExactPass, task: TileTask, keep: Keep) -> None:
+    number = task.tile.first
+    block = read_block(job, number)
     lists = new_lists(block.usable, block.margin, job.k)
-    scan_diagonal(block, lists, job.grid.rows(tile.first), job.k, job.meaning)
-    cut_all(lists, job.k, job.meaning.slope)
-    write_found(job.state(0, tile.first), found_in(lists))
+    scan_diagonal(block, lists, job.grid.rows(number), job.k, job.meaning, keep)
+    _store(job, task.tile, (block, block), keep)
+    if task.first_needed:
+        cut_all(lists, job.k, job.meaning.slope)
+        write_found(job.state(0, number), found_in(lists))
 
 
-def _pair(job: ExactPass, task: TileTask) -> None:
+def _pair(job: ExactPass, task: TileTask, keep: Keep) -> None:
     tile = task.tile
     blocks = (read_block(job, tile.first), read_block(job, tile.second))
     lists = (
@@ -120,11 +131,19 @@ def _pair(job: ExactPass, task: TileTask) -> None:
         _lists_for(job, tile.stage, tile.second, blocks[1], task.second_needed),
     )
     items = (job.grid.rows(tile.first), job.grid.rows(tile.second))
-    scan_tile(*blocks, lists, items, job.k, job.meaning)
+    scan_tile(*blocks, lists, items, job.k, job.meaning, keep)
+    _store(job, tile, blocks, keep)
     for block, found, needed in zip((tile.first, tile.second), lists, (task.first_needed, task.second_needed), strict=True):
         if needed:
             cut_all(found, job.k, job.meaning.slope)
             write_found(job.part(tile, block), found_in(found))
+
+
+def _store(job: ExactPass, tile: Tile, blocks: tuple[Block, Block], keep: Keep) -> None:
+    if keep is not None:
+        keep[~blocks[0].usable] = np.nan
+        keep[:, ~blocks[1].usable] = np.nan
+        write_tile(Workspace.open(job.workspace).array(SIMILARITY), job.grid, tile, keep)
 
 
 def _lists_for(job: ExactPass, stage: int, number: int, block: Block, needed: bool) -> Lists:  # noqa: FBT001
@@ -178,7 +197,7 @@ def _merged_files(job: ExactPass, task: MergeTask) -> list[Path]:
 def _write_shards(job: ExactPass, block: int, lists: Lists) -> None:
     start, stop = job.grid.rows(block)
     vectors = open_vectors(job)
-    index, similarity = finish(vectors, start, lists, stop - start, job.k, job.meaning)
+    index, similarity = finish(vectors, np.arange(start, stop), lists, job.k, job.meaning)
     forget_pages(vectors)
     degree = np.where(lists.usable, lists.degree, np.nan)[: stop - start]
     opened = Workspace.open(job.workspace)

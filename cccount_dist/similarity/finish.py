@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cccount_dist.similarity.blocks import Scores
-from cccount_dist.similarity.lists import COMPILED, OVERFULL, Lists
+from cccount_dist.similarity.lists import COMPILED, Lists
 
 _LANES = 8
 
@@ -54,7 +54,7 @@ def _sort(score, item, count):
 
 
 @njit(**COMPILED)
-def _finish_rows(vectors, first, score, item, count, margin, euclidean, out_score, out_item):
+def _finish_rows(vectors, items, score, item, count, margin, euclidean, out_score, out_item):
     k = out_item.shape[1]
     lanes = np.empty(_LANES, np.float64)
     values = np.empty(score.shape[1], np.float64)
@@ -68,7 +68,7 @@ def _finish_rows(vectors, first, score, item, count, margin, euclidean, out_scor
             names[p] = item[row, p]
         if euclidean:
             for p in range(filled):
-                values[p] = _exact(vectors, first + row, names[p], euclidean, lanes)
+                values[p] = _exact(vectors, items[row], names[p], euclidean, lanes)
         else:
             _sort(values, names, filled)
             p = 0
@@ -78,7 +78,7 @@ def _finish_rows(vectors, first, score, item, count, margin, euclidean, out_scor
                     last += 1
                 if last > p:
                     for q in range(p, last + 1):
-                        values[q] = _exact(vectors, first + row, names[q], euclidean, lanes)
+                        values[q] = _exact(vectors, items[row], names[q], euclidean, lanes)
                 p = last + 1
         _sort(values, names, filled)
         for p in range(k):
@@ -94,39 +94,40 @@ def _exact_row(vectors, u, euclidean, out):
 
 
 def finish(
-    vectors: NDArray[np.float32], start: int, lists: Lists, rows: int, k: int, meaning: Scores
+    vectors: NDArray[np.float32], items: NDArray[np.int64], lists: Lists, k: int, meaning: Scores
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the k neighbours of the items [start, start + rows) and their similarities: (rows, k) each.
+    """Return the k neighbours of `items` and their similarities: (len(items), k) each; -1 and NaN for one without a vector.
 
-    `vectors` are all rows of the row cache, `lists` the candidates out of all blocks.
+    `vectors` are all rows of the row cache; row i of `lists` holds the candidates of items[i].
     """
+    rows = len(items)
     euclidean = meaning.scale is not None
     score = np.full((rows, k), np.nan, np.float64)
     item = np.full((rows, k), -1, np.int32)
     count = lists.filled[:rows]
-    _finish_rows(vectors, start, lists.score, lists.item, count, lists.margin, euclidean, score, item)
-    overfull = np.flatnonzero(count == OVERFULL)
-    if len(overfull):
-        _finish_twins(vectors, start, overfull, euclidean, score, item)
+    _finish_rows(vectors, items, lists.score, lists.item, count, lists.margin, euclidean, score, item)
+    open_rows = np.flatnonzero((count < k) & lists.usable[:rows])  # too many twins for a list, or too few candidates
+    if len(open_rows):
+        _finish_alone(vectors, items, open_rows, euclidean, score, item)
     if meaning.scale is not None:
         score = meaning.scale.similarity(-score)
     return item, score.astype(np.float32)
 
 
-def _finish_twins(
-    vectors: NDArray[np.float32], start: int, rows: NDArray[np.intp], euclidean: bool,  # noqa: FBT001
+def _finish_alone(
+    vectors: NDArray[np.float32], items: NDArray[np.int64], rows: NDArray[np.intp], euclidean: bool,  # noqa: FBT001
     score: NDArray[np.float64], item: NDArray[np.int32],
 ) -> None:  # fmt: skip
-    """Fill in items that have too many others at the same score for a list: all scores of one item for each set of twins."""
+    """Fill in these rows from all scores of the item, computed once for each set of equal vectors."""
     k = item.shape[1]
-    _, first, twin_of = np.unique(vectors[start + rows], axis=0, return_index=True, return_inverse=True)
+    _, first, twin_of = np.unique(vectors[items[rows]], axis=0, return_index=True, return_inverse=True)
     everything = np.empty(len(vectors), np.float64)
     for twins, representative in enumerate(rows[first]):
-        _exact_row(vectors, start + representative, euclidean, everything)
+        _exact_row(vectors, items[representative], euclidean, everything)
         everything[np.isnan(everything)] = -np.inf
         least = np.partition(everything, -(k + 1))[-(k + 1)]
         at_least = np.flatnonzero(everything >= least)
         best = at_least[np.argsort(-everything[at_least], kind="stable")][: k + 1]
         for row in rows[twin_of == twins]:
-            others = best[best != start + row][:k]
+            others = best[best != items[row]][:k]
             item[row], score[row] = others, everything[others]

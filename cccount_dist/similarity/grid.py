@@ -46,10 +46,9 @@ class Grid:
         return block * self.tile_rows, min((block + 1) * self.tile_rows, self.items)
 
     def stage(self, number: int) -> list[Tile]:
-        """Return the tiles of one stage, nearest waves first."""
-        return sorted(
-            (tile for tile in self._all() if tile.stage == number), key=lambda t: (self._wave(t.first, t.second), t.first)
-        )
+        """Return the tiles of one stage; large ones first, so that the workers come to the end together."""
+        tiles = [tile for tile in self._all() if tile.stage == number]
+        return sorted(tiles, key=lambda tile: (-self._pairs(tile), self._wave(tile.first, tile.second), tile.first))
 
     def number(self, tile: Tile) -> int:
         """Return the place of a tile in the row-by-row order of the upper triangle: the shard of the similarity store."""
@@ -59,6 +58,10 @@ class Grid:
         for first in range(self.blocks):
             for second in range(first, self.blocks):
                 yield Tile(stage_of(self._wave(first, second)), first, second)
+
+    def _pairs(self, tile: Tile) -> int:
+        (a, b), (c, d) = self.rows(tile.first), self.rows(tile.second)
+        return (b - a) * (d - c)
 
     def _wave(self, first: int, second: int) -> int:
         # Around the circle, so that each wave gives every block one tile as rows and one as columns.

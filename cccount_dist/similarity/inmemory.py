@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.similarity.blocks import make_block, scores_of
+from cccount_dist.similarity.blocks import Scores, make_block, scores_of
 from cccount_dist.similarity.finish import finish
 from cccount_dist.similarity.grid import Grid, grid_for
 from cccount_dist.similarity.kernel import scan_diagonal, scan_tile
@@ -42,9 +42,13 @@ def neighbors_in_memory(x: NDArray[np.float32], k: int, metric: Metric = "cosine
     """
     if (count := int(usable(x).sum())) <= k:
         raise InputError(too_few(count, k))
-    vectors = prepare(x, metric)
     meaning = scores_of(metric, x.shape[1], euclidean_scale(lambda: [x]) if metric == "euclidean" else None)
     grid = grid_for(len(x), 8 * capacity(k)) if tile_rows is None else Grid(len(x), tile_rows)
+    return run_pass(prepare(x, metric), k, meaning, grid)
+
+
+def run_pass(vectors: NDArray[np.float32], k: int, meaning: Scores, grid: Grid) -> Neighbors:
+    """Return neighbours and degrees of prepared vectors."""
     ranges = [grid.rows(number) for number in range(grid.blocks)]
     blocks = [make_block(vectors[start:stop], grid.tile_rows, meaning) for start, stop in ranges]
     lists = [new_lists(block.usable, block.margin, k) for block in blocks]
@@ -54,9 +58,10 @@ def neighbors_in_memory(x: NDArray[np.float32], k: int, metric: Metric = "cosine
                 scan_diagonal(blocks[i], lists[i], ranges[i], k, meaning)
             else:
                 scan_tile(blocks[i], blocks[j], (lists[i], lists[j]), (ranges[i], ranges[j]), k, meaning)
-    found = Neighbors(np.empty((len(x), k), np.int32), np.empty((len(x), k), np.float32), np.empty(len(x)))
+    n = len(vectors)
+    found = Neighbors(np.empty((n, k), np.int32), np.empty((n, k), np.float32), np.empty(n))
     for (start, stop), mine in zip(ranges, lists, strict=True):
         cut_all(mine, k, meaning.slope)
-        found.index[start:stop], found.similarity[start:stop] = finish(vectors, start, mine, stop - start, k, meaning)
+        found.index[start:stop], found.similarity[start:stop] = finish(vectors, np.arange(start, stop), mine, k, meaning)
         found.degree[start:stop] = np.where(mine.usable, mine.degree, np.nan)[: stop - start]
     return found

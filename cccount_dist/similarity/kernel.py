@@ -179,17 +179,17 @@ def scan_diagonal(block: Block, lists: Lists, items: tuple[int, int], k: int, me
     rows, (start, stop) = len(block.usable), items
     left, right = packed(block.left, rows, _ROWS), packed(block.right, rows, _WIDTH)
     side = min(SQUARE, rows)
-    limits = (k, meaning.slope, meaning.low, meaning.high, np.empty(max(capacity(k), SQUARE), np.float32))
+    work = np.empty(max(capacity(k), SQUARE), np.float32)
     scores = np.empty((side, side), np.float32)
     used = range(0, stop - start, side)
     for at in used:
         _square(left, right, at, scores, meaning.low, meaning.high, lists.degree)
         if keep is not None:
-            keep[at : at + side, at : at + side] = scores
-        _scan_square(scores, at, start, k, meaning.slope, limits[-1], *lists[:6])
+            keep[at : at + side, at : at + side] = _similarity(scores, meaning)
+        _scan_square(scores, at, start, k, meaning.slope, work, *lists[:6])
     for at in used[:-1]:
         area = (at, at + side, at + side, used[-1] + side)
-        _scan_area(left, right, area, (start, start), limits, (lists, lists), keep)
+        _scan_area(left, right, area, (start, start), k, meaning, (lists, lists), keep)
 
 
 def scan_tile(
@@ -201,15 +201,15 @@ def scan_tile(
     strip, columns = _strip(left.left.shape[1], rows), min(_COLUMNS, rows)
     (first_row, last_row), (first_col, last_col) = items
     area = (0, -(-(last_row - first_row) // strip) * strip, 0, -(-(last_col - first_col) // columns) * columns)
-    limits = (k, meaning.slope, meaning.low, meaning.high, np.empty(capacity(k), np.float32))
     panels = (packed(left.left, rows, _ROWS), packed(right.right, rows, _WIDTH))
-    _scan_area(*panels, area, (first_row, first_col), limits, lists, keep)
+    _scan_area(*panels, area, (first_row, first_col), k, meaning, lists, keep)
 
 
 def _scan_area(
     left: NDArray[np.float32], right: NDArray[np.float32], area: tuple[int, int, int, int], first: tuple[int, int],
-    limits: tuple[int, np.float32, np.float32, np.float32, NDArray[np.float32]], lists: tuple[Lists, Lists], keep: Keep,
+    k: int, meaning: Scores, lists: tuple[Lists, Lists], keep: Keep,
 ) -> None:  # fmt: skip
+    limits = (k, meaning.slope, meaning.low, meaning.high, np.empty(capacity(k), np.float32))
     strip = _strip(left.shape[1], left.shape[0] * left.shape[2])
     if keep is None:
         out = np.empty((_ROWS, _WIDTH), np.float32)
@@ -222,4 +222,9 @@ def _scan_area(
         for col in range(col0, col1, columns):
             part = (row, row + strip, col, col + columns)
             _scan_pair(left, right, *part, strip, *first, *limits, out.ravel(), columns, *lists[0], *lists[1])
-            keep[row : row + strip, col : col + columns] = out
+            keep[row : row + strip, col : col + columns] = _similarity(out, meaning)
+
+
+def _similarity(scores: NDArray[np.float32], meaning: Scores) -> NDArray[np.float32]:
+    """Return what the similarity store keeps: a cosine may be negative, a Euclidean similarity ends at 0."""
+    return scores if meaning.scale is None else np.maximum(scores - meaning.low, np.float32(0.0))

@@ -1,8 +1,8 @@
 """The innermost loop, written for the vector unit: scores of a few items with 2 W others, summed and compared in registers.
 
 BLAS would write every score to memory for another loop to read. Here a score lives in a register from the first product to the
-comparison with the thresholds, which makes the whole pass faster than the bare matrix product of OpenBLAS. It is also one
-chain of fused multiply-adds in the order of dimensions: the same bits wherever a pair stands, and on any machine.
+comparison with the thresholds, and the whole pass takes about as long as the bare matrix product of OpenBLAS. It is also one
+chain of fused multiply-adds in the order of dimensions: the same bits wherever a pair stands, and for every vector width.
 numba's cache does not see changes of this file: remove __pycache__ after one.
 """
 # ruff: noqa: ARG001 (numba calls the outer functions for their types and the inner ones for their code)

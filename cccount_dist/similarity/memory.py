@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from cccount_dist.similarity.coarse import SAMPLES, centres_for
 from cccount_dist.similarity.grid import Grid
 from cccount_dist.similarity.kernel import SQUARE
 from cccount_dist.similarity.lists import capacity
@@ -28,6 +29,16 @@ def projected_bytes(grid: Grid, dimensions: int, k: int, *, store: bool = False)
     kept = rows * rows * 2 * 3 if store else 0  # float16, and what zarr makes of it
     reading = min(_SHARD_ROWS, max(grid.items // 16, 256)) * dimensions * 4 * 3
     return max(blocks + lists + scores + kept, reading)
+
+
+def projected_approximate_bytes(items: int, grid: Grid, dimensions: int, k: int, probes: int) -> int:
+    """Return an upper limit of what one task of the approximate engine needs beyond the process itself."""
+    rows, wide = grid.tile_rows, dimensions + 4
+    learning = 3 * SAMPLES * centres_for(items) * wide * 4 + 3 * wide * wide * 8
+    sorting = items * (2 * probes * 4 + 16)
+    searching = rows * (6 * wide * 4 + capacity(k) * 8 + k * 24) + items * 8
+    collecting = items * k * 10
+    return max(learning, sorting, searching, collecting)
 
 
 def forget_pages(rows: NDArray[Any]) -> None:

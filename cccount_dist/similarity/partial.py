@@ -1,9 +1,11 @@
-"""Partial results as files: candidates, counts and degree of one block, written whole or not at all, with a checksum.
+"""Partial results as files: some arrays, written whole or not at all, with a checksum.
 
-They are renamed into place without waiting for the disk: a file that a power failure tore has a wrong checksum, and its tile
-is computed again. Size: 16 bytes for an item and 8 for a candidate.
+They are renamed into place without waiting for the disk: a file that a power failure tore has a wrong checksum, and its task
+is done again. What a tile found for a block takes 16 bytes for an item and 8 for a candidate.
 """
 
+import json
+import math
 import struct
 import zlib
 from dataclasses import dataclass
@@ -17,8 +19,8 @@ from cccount_dist.similarity.lists import Lists, packed
 from storage.errors import CorruptionError
 from storage.objects import explaining, temporary_beside
 
-_HEADER = struct.Struct("<8sqqI4x")  # 32 bytes: what follows is aligned
 _MAGIC = b"cccount1"
+_HEADER = struct.Struct("<8sII")  # magic, checksum of the rest, length of the description
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +39,26 @@ def found_in(lists: Lists) -> Found:
 
 
 def write_found(path: Path, found: Found) -> None:
-    parts = [np.ascontiguousarray(part) for part in (found.degree, found.count, found.threshold, found.score, found.item)]
-    checksum = 0
+    write_arrays(path, found.degree, found.count, found.threshold, found.score, found.item)
+
+
+def read_found(path: Path) -> Found:
+    return Found(*read_arrays(path))
+
+
+def write_arrays(path: Path, *arrays: NDArray[Any]) -> None:
+    """Write some arrays as one file, whole or not at all."""
+    parts = [np.ascontiguousarray(array) for array in arrays]
+    text = json.dumps([[part.dtype.str, part.shape] for part in parts]).encode()
+    description = text + b" " * (-(len(text) + _HEADER.size) % 16)  # what follows is aligned
+    checksum = zlib.crc32(description)
     for part in parts:
         checksum = zlib.crc32(part.data, checksum)
-    header = _HEADER.pack(_MAGIC, len(found.count), len(found.item), checksum)
     temporary = temporary_beside(path)
     try:
         with explaining(path):
             with temporary.open("xb") as sink:
-                sink.write(header)
+                sink.write(_HEADER.pack(_MAGIC, checksum, len(description)) + description)
                 for part in parts:
                     sink.write(part.data)
             temporary.replace(path)
@@ -54,24 +66,23 @@ def write_found(path: Path, found: Found) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def read_found(path: Path) -> Found:
-    """Return what `write_found` wrote; `CorruptionError` if the file is torn or altered."""
+def read_arrays(path: Path) -> list[NDArray[Any]]:
+    """Return what `write_arrays` wrote; `CorruptionError` if the file is torn or altered."""
     with explaining(path):
         data = path.read_bytes()
-    try:
-        magic, rows, entries, checksum = _HEADER.unpack_from(data)
-    except struct.error as error:
-        raise _damaged(path) from error
-    body = memoryview(data)[_HEADER.size :]
-    if magic != _MAGIC or len(body) != 16 * rows + 8 * entries or zlib.crc32(body) != checksum:
+    if len(data) < _HEADER.size:
         raise _damaged(path)
-    lengths = ((np.float64, rows), (np.int32, rows), (np.float32, rows), (np.float32, entries), (np.int32, entries))
-    parts: list[NDArray[Any]] = []
-    at = 0
-    for kind, length in lengths:
-        parts.append(np.frombuffer(body, kind, length, at))
-        at += parts[-1].nbytes
-    return Found(*parts)
+    magic, checksum, length = _HEADER.unpack_from(data)
+    body = memoryview(data)[_HEADER.size :]
+    if magic != _MAGIC or zlib.crc32(body) != checksum:
+        raise _damaged(path)
+    arrays: list[NDArray[Any]] = []
+    at = length
+    for kind, shape in json.loads(bytes(body[:length])):
+        count = math.prod(shape)
+        arrays.append(np.frombuffer(body, kind, count, at).reshape(shape))
+        at += arrays[-1].nbytes
+    return arrays
 
 
 def is_sound(path: Path) -> bool:
@@ -79,7 +90,7 @@ def is_sound(path: Path) -> bool:
     if not path.exists():
         return False
     try:
-        read_found(path)
+        read_arrays(path)
     except CorruptionError:
         path.unlink(missing_ok=True)
         return False

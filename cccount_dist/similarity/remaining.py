@@ -48,10 +48,12 @@ def scratch_folder(workspace: Workspace, name: str) -> Iterator[None]:
 
 
 class Remaining:
-    """The tasks that are left, stage by stage, for the blocks whose shards are missing."""
+    """The tasks that are left, stage by stage."""
 
-    def __init__(self, job: ExactPass, blocks: Collection[int]) -> None:
+    def __init__(self, job: ExactPass, blocks: Collection[int], stored: Collection[int] = ()) -> None:
+        """`blocks` lack shards of neighbours or degree, `stored` are the tiles that the similarity store lacks."""
         self.job = job
+        self.stored = frozenset(stored)
         self.merged = {block: self._merged(block) for block in blocks}  # the last stage that each block has behind it
 
     def _merged(self, block: int) -> int:
@@ -66,8 +68,9 @@ class Remaining:
                 stage > self.merged.get(block, stage) and not (stage and is_sound(self.job.part(tile, block)))
                 for block in (tile.first, tile.second)
             )
-            if first or second:
-                tasks.append(TileTask(tile, first, second))
+            store = self.job.grid.number(tile) in self.stored
+            if first or second or store:
+                tasks.append(TileTask(tile, first, second, store))
         return tasks
 
     def merges(self, stage: int) -> list[MergeTask]:

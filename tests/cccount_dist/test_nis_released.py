@@ -93,7 +93,8 @@ def test_the_result_equals_a_direct_computation(method: str, seed: int, level: i
     sampler.tell(answered(list(sampler.ask(ratio * level**2)), LABELS))
     estimate, half, anchors, questions = slow_estimate(method, seed, sampler._drawn, ratio)
     result = sampler.result()
-    assert (result.estimate, result.anchors, result.answers) == (pytest.approx(estimate, rel=1e-4), anchors, questions)
+    assert result.estimate == pytest.approx(estimate, rel=1e-4)
+    assert (result.anchors, result.answers) == (anchors, questions)
     if anchors > 1:
         assert (result.low, result.high) == pytest.approx((estimate - half, estimate + half), rel=1e-3, abs=1e-3)
 
@@ -114,7 +115,7 @@ def test_a_similarity_that_leaves_nothing_to_ask_ends_the_campaign() -> None:
     assert list(sampler.ask(5)) == []
     assert sampler.done
     assert drive(sampler, LabelOracle(np.array([0, 1])), budget=5).stopped == "done"
-    assert sampler.result().estimate is not None
+    assert sampler.result().estimate is None
 
 
 @pytest.mark.parametrize("method", ["nis-released", "nested-mc-released"])

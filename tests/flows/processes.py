@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["tests.flows.processes", "flows.campaign", "cccount_dist.counting.nis"])
+SERVER.set_forkserver_preload(["tests.flows.processes", "flows.counting", "cccount_dist.counting.nis"])
 
 
 def start(function: Callable[..., None], *arguments: Any) -> BaseProcess:
@@ -39,28 +39,29 @@ def _said(function: Callable[..., None], *arguments: Any) -> None:
 
 def count_labels(workspace: str, campaign: str, budget: int, batch: int = 16) -> None:
     """Go on with a labels campaign in small steps, so that there are many moments to be killed at."""
+    from cccount_dist.counting.runner import CountRunner
     from cccount_dist.inputs import load_inputs
-    from cccount_dist.runner import CampaignRunner
-    from flows.campaign import CountOptions, open_count
+    from flows.campaign import open_campaign
+    from flows.counting import CountOptions
 
-    folder = open_count(workspace, campaign, CountOptions(budget=budget, oracle="labels", method="nis", seed=3))
+    folder = open_campaign(workspace, campaign, "count", CountOptions(budget=budget, oracle="labels", method="nis", seed=3))
     with folder.lease() as lease:
-        runner = CampaignRunner(folder, lease, load_inputs(folder.workspace))
+        runner = CountRunner(folder, lease, load_inputs(folder.workspace))
         while runner.step(batch=batch).state == "running":
             pass
 
 
 def step_with_lease(workspace: str, campaign: str, seconds: float, says: str) -> None:
     """Take a lease of a few seconds, tell the parent, and step for ever: the parent stops and continues us."""
+    from cccount_dist.counting.runner import CountRunner
     from cccount_dist.inputs import load_inputs
-    from cccount_dist.runner import CampaignRunner
     from storage.campaigns import CampaignFolder
     from storage.workspace import Workspace
 
     os.environ["TEST_SAYS"] = says
     folder = CampaignFolder(Workspace.open(workspace), campaign)
     with folder.lease(seconds=seconds) as lease:
-        runner = CampaignRunner(folder, lease, load_inputs(folder.workspace))
+        runner = CountRunner(folder, lease, load_inputs(folder.workspace))
         Path(says).write_text("holding")
         while True:
             runner.step(batch=1)

@@ -163,7 +163,7 @@ def test_a_full_disk_stops_a_campaign_in_one_line_and_loses_nothing(workspace: P
 def test_no_write_permission(workspace: Path, tmp_path: Path) -> None:
     # Root may write anywhere, so a child becomes nobody after it has imported everything it needs.
     script = (
-        "import os, sys; from flows.campaign import CountOptions, count; from storage.errors import CccountError\n"
+        "import os, sys; from flows.counting import CountOptions, count; from storage.errors import CccountError\n"
         "import mmap, cccount_dist.counting.nis, cccount_dist.runner\n"
         "os.setgid(65534); os.setuid(65534)\n"
         "try:\n    count(sys.argv[1], 'c', CountOptions(budget=5, oracle='labels'))\n"

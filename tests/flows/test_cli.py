@@ -9,8 +9,8 @@ import pytest
 from tests.flows.conftest import cccount
 
 COMMANDS = [
-    ["init"], ["embed"], ["neighbors"], ["count"], ["advance"], ["status"], ["answers", "export"], ["answers", "import"],
-    ["report"], ["verify"], ["demo"], ["doctor"],
+    ["init"], ["extend"], ["bursts"], ["embed"], ["neighbors"], ["count"], ["cluster"], ["advance"], ["status"],
+    ["answers", "export"], ["answers", "import"], ["report"], ["verify"], ["demo"], ["doctor"],
 ]  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def test_without_json_the_result_is_a_sentence(workspace: Path) -> None:
 def test_status_says_where_every_campaign_stands(workspace: Path) -> None:
     assert cccount("status", workspace, "--json").json == {"campaigns": []}
     cccount("count", workspace, "--oracle", "labels", "--budget", "100", "--campaign", "a")
-    cccount("count", workspace, "--budget", "50", "--campaign", "b")
+    cccount("count", workspace, "--budget", "50", "--campaign", "b", "--method", "nis")
     rows = cccount("status", workspace, "--json").json["campaigns"]
     assert [(row["campaign"], row["state"], row["questions"], row["pending"]) for row in rows] == [
         ("a", "done", 100, 0),

@@ -220,3 +220,35 @@ def test_an_id_cannot_come_to_mean_another_image(workspace: Workspace, tmp_path:
     with pytest.raises(InputError, match=r"the id 'a/0000\.png' is taken by"):
         extend(workspace.location, images=str(tmp_path / "other"))
     assert workspace.collection().items == 600
+
+
+@pytest.mark.parametrize(
+    ("name", "suffix", "items"), [("chimp_czoo_112px_jpeg", "jpg", 2109), ("gtsrb_32x32_webp", "webp", 2000)]
+)
+def test_real_collections_keep_count_order_and_labels_and_resume_with_equal_bytes(
+    name: str, suffix: str, items: int, tmp_path: Path, client: distributed.Client
+) -> None:
+    path = next(
+        (p / f"shared/data/{name}.npz" for p in Path(__file__).parents if (p / f"shared/data/{name}.npz").is_file()), None
+    )
+    if path is None:
+        pytest.skip(f"{name}.npz is not at hand: it may be used for research only and is not in the repository")
+    with np.load(path, allow_pickle=False) as arrays:
+        files, cuts, labels = arrays["jpeg"].tobytes(), arrays["offsets"].tolist(), arrays["labels"][:items].tolist()
+    for number, label in enumerate(labels):
+        file = tmp_path / f"photos/{label:02d}/{number:05d}.{suffix}"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(files[cuts[number] : cuts[number + 1]])
+    location = str(tmp_path / "w")
+    report = initialise(location, images=str(tmp_path / "photos"), labels="folder")
+    assert (report["items"], report["labelled"]) == (items, items)
+    ids = Workspace.open(location).collection().ids
+    assert ids == sorted(f"{label:02d}/{number:05d}.{suffix}" for number, label in enumerate(labels))
+    assert Workspace.open(location).collection().table.column("label").to_pylist() == [name.partition("/")[0] for name in ids]
+    assert embed(location, encoder="hog", client=client)["failed"] == []
+    array = Workspace.open(location).array(EMBEDDINGS)
+    before = array.fingerprint()
+    for shard in array.done()[::2]:
+        Path(location, f"markers/embeddings/{shard:06d}.json").unlink()
+    assert embed(location, encoder="hog", client=client)["shards_resumed"] == array.shards // 2
+    assert Workspace.open(location).array(EMBEDDINGS).fingerprint() == before

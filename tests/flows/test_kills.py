@@ -69,7 +69,7 @@ def test_fifty_kills_change_nothing(workspace: Path) -> None:
 
 
 def test_of_two_advances_one_wins_and_the_other_says_so(workspace: Path) -> None:
-    cccount("count", workspace, "--budget", "50", "--campaign", "c")
+    cccount("count", workspace, "--method", "nis", "--budget", "50", "--campaign", "c")
     folder = CampaignFolder(Workspace.open(workspace), "c")
     with folder.lease():
         before = _campaign_files(workspace)
@@ -81,7 +81,12 @@ def test_of_two_advances_one_wins_and_the_other_says_so(workspace: Path) -> None
 
 
 def test_a_stopped_process_that_lost_its_lease_cannot_write(workspace: Path, tmp_path: Path) -> None:
-    assert cccount("count", workspace, "--budget", "200", "--oracle", "labels", "--campaign", "c", "--seed", "3").code == 0
+    assert (
+        cccount(
+            "count", workspace, "--method", "nis", "--budget", "200", "--oracle", "labels", "--campaign", "c", "--seed", "3"
+        ).code
+        == 0
+    )
     folder = CampaignFolder(Workspace.open(workspace), "c")
     folder.set_goal(type(folder.goal())(budget=5000, oracle="labels"))
     says = tmp_path / "says"
@@ -103,7 +108,7 @@ def test_a_stopped_process_that_lost_its_lease_cannot_write(workspace: Path, tmp
 
 
 def test_a_lease_of_a_dead_process_is_taken_over_at_once(workspace: Path, tmp_path: Path) -> None:
-    cccount("count", workspace, "--budget", "200", "--campaign", "c")
+    cccount("count", workspace, "--method", "nis", "--budget", "200", "--campaign", "c")
     says = tmp_path / "says"
     process = start(step_with_lease, str(workspace), "c", 600.0, str(says))
     while not says.exists():

@@ -1,6 +1,7 @@
 """`neighbors` on a real Dask cluster: the same bytes on any number of workers, through kills, damage and reruns."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,13 +17,16 @@ import pyarrow as pa
 import pytest
 
 from cccount_dist.similarity.inmemory import neighbors_in_memory
+from cccount_dist.similarity.metrics import METRICS, Metric
+from cccount_dist.similarity.store import SimilarityStore
 from flows.compute import open_client
 from flows.neighbors import neighbors
-from storage.errors import ComputeError, ConflictError, InputError
+from storage.errors import ComputeError, ConflictError, InputError, StoreError
 from storage.schema import COLLECTION, DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY
 from storage.workspace import Workspace
-from tests.cccount_dist.reference import clustered
+from tests.cccount_dist.reference import clustered, truth
 from tests.flows.conftest import ROOT, environment, files_of
+from tests.storage.faults import fill_up, small_disk
 
 ITEMS, K = 2000, 20  # 8 blocks, 36 tiles, three stages
 OUTPUTS = (NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, DEGREE)
@@ -135,34 +139,31 @@ def when(condition: Callable[[], bool], seconds: float = 60.0) -> None:
         time.sleep(0.002)
 
 
-def killed_pass(folder: Path, files: int) -> list[Path]:
-    """Run the stage in processes of their own, kill all of them when so many partial results are there, return these."""
+def started_pass(folder: Path, engine: str = "exact") -> subprocess.Popen[bytes]:
+    """Run the stage in processes of their own."""
     script = (
         "import sys\nfrom flows.compute import open_client\nfrom flows.neighbors import neighbors\n"
-        "if __name__ == '__main__':\n"
-        f"    with open_client(workers=1) as client:\n        neighbors(sys.argv[1], k={K}, client=client)\n"
+        "if __name__ == '__main__':\n    with open_client(workers=1) as client:\n"
+        f"        neighbors(sys.argv[1], k={K}, engine={engine!r}, client=client)\n"
     )
     path = folder.parent / "run.py"
     path.write_text(script)
-    process = subprocess.Popen([sys.executable, path, folder], cwd=ROOT, env=environment(), start_new_session=True)
+    return subprocess.Popen([sys.executable, path, folder], cwd=ROOT, env=environment(), start_new_session=True)
+
+
+def kill_all(process: subprocess.Popen[bytes]) -> None:
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def killed_pass(folder: Path, files: int) -> list[Path]:
+    """Kill a pass and its workers when so many partial results are there, and return these."""
+    process = started_pass(folder)
     try:
         when(lambda: len(partial_results(folder)) >= files or process.poll() is not None)
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    when(lambda: not any(str(folder) in line for line in _commands()))
+        kill_all(process)
     return partial_results(folder)
-
-
-def _commands() -> list[str]:
-    """Command lines of living processes: Dask's workers are in sessions of their own, and die a moment after their nanny."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            found.append(path.read_text())
-        except OSError:
-            continue
-    return found
 
 
 def test_after_a_kill_only_missing_tiles_are_computed(
@@ -203,8 +204,8 @@ def test_a_lost_shard_costs_only_the_tiles_of_its_block(
 def test_workers_that_cannot_hold_a_task_are_refused_with_what_would_do(collection: Path) -> None:
     before = files_of(collection)
     with (
-        open_client(workers=1, memory_limit="200MiB") as small,
-        pytest.raises(ComputeError, match=r"use --memory-limit \d+MiB|give"),
+        open_client(workers=1, memory_limit="300MiB") as small,
+        pytest.raises(ComputeError, match=r"give it --memory-limit \d+MiB or more"),
     ):
         neighbors(str(collection), k=K, client=small)
     assert {name for name in files_of(collection) if not name.startswith(".")} == {
@@ -274,3 +275,104 @@ def test_a_lost_scheduler_is_explained_and_the_pass_goes_on_elsewhere(
             worker.kill()
     assert neighbors(str(collection), k=K, client=client)["tiles_resumed"] > 0
     assert written(collection) == undisturbed
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_similarity_store_holds_every_pair_and_changes_nothing_else(
+    metric: Metric, collection: Path, client: distributed.Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    neighbors(str(collection), k=K, metric=metric, client=client)
+    before = written(collection)
+    report = neighbors(str(collection), k=K, metric=metric, store_similarity=True, client=client)
+    assert report["tiles_resumed"] == 0
+    assert written(collection) == before
+    assert "similarity.zarr will take 4.50 MiB" in capsys.readouterr().err
+    workspace = Workspace.open(collection)
+    store = SimilarityStore.open(workspace)
+    x = workspace.array(EMBEDDINGS).read()
+    expected = truth(x, metric)
+    for item in (0, 200, 255, 256, 1024, 1999):
+        found = store.row(item)
+        assert np.array_equal(np.isnan(found), ~expected.usable)
+        assert np.nanmax(np.abs(found - expected.similarity[item])) < 1e-3
+    assert np.isnan(store.row(3)).all()
+    assert np.array_equal(store.block(2, 5), store.block(5, 2).T, equal_nan=True)
+    again = neighbors(str(collection), k=K, metric=metric, store_similarity=True, client=client)
+    assert again["tiles_resumed"] == 36
+    assert list(workspace.problems()) == []
+
+
+def test_a_store_and_neighbours_in_one_pass_are_those_of_two(
+    collection: Path, client: distributed.Client, undisturbed: dict[str, bytes]
+) -> None:
+    neighbors(str(collection), k=K, store_similarity=True, client=client)
+    assert written(collection) == undisturbed
+    SimilarityStore.open(Workspace.open(collection))
+
+
+def test_a_similarity_store_that_does_not_fit_is_refused_and_a_full_disk_is_explained(
+    tmp_path: Path, client: distributed.Client
+) -> None:
+    x = clustered(ITEMS, 24)
+    with small_disk(tmp_path / "disk", "4M") as disk:
+        folder = make_workspace(disk / "ws", x)
+        with pytest.raises(StoreError, match=r"similarity.zarr needs 4.50 MiB more and .* free: make room"):
+            neighbors(str(folder), k=K, store_similarity=True, client=client)
+        ballast = fill_up(disk)
+        with pytest.raises(StoreError, match="the disk is full"):
+            neighbors(str(folder), k=K, client=client)
+        ballast.unlink()
+        assert neighbors(str(folder), k=K, client=client)["tiles"] == 36
+        expected = neighbors_in_memory(x, K)
+        assert np.array_equal(Workspace.open(folder).array(NEIGHBOR_INDEX).read(), expected.index)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_approximate_engine_finds_nearly_all_and_says_how_many(
+    metric: Metric, collection: Path, client: distributed.Client
+) -> None:
+    x = Workspace.open(collection).array(EMBEDDINGS).read()
+    report = neighbors(str(collection), k=K, metric=metric, engine="approximate", client=client)
+    workspace = Workspace.open(collection)
+    exact = neighbors_in_memory(x, K, metric)
+    index, similarity, degree = (workspace.array(spec).read() for spec in OUTPUTS)
+    good = np.isfinite(exact.degree)
+    assert (index[~good] == -1).all()
+    assert np.array_equal(np.isnan(degree), ~good)
+    assert (index[good] != np.flatnonzero(good)[:, None]).all()
+    recall = np.mean([len(np.intersect1d(a, b)) / K for a, b in zip(index[good], exact.index[good], strict=True)])
+    assert recall > 0.97
+    error = np.sqrt(recall * (1 - recall) / 1024)  # of the sample, if neighbours were missed independently
+    assert abs(report["recall"] - recall) < 6 * error
+    assert workspace.array(DEGREE).attributes["recall"] == report["recall"]
+    assert np.sqrt(np.mean((degree[good] / exact.degree[good] - 1) ** 2)) < 0.02
+    first = similarity[good, 0] == exact.similarity[good, 0]
+    assert first.mean() > 0.97
+    again = neighbors(str(collection), k=K, metric=metric, engine="approximate", client=client)
+    assert (again["recall"], again["tiles_resumed"]) == (report["recall"], again["tiles"])
+
+
+def test_the_approximate_engine_writes_the_same_bytes_on_one_worker_and_when_it_resumes(
+    collection: Path, client: distributed.Client, tmp_path: Path
+) -> None:
+    shutil.copytree(collection, tmp_path / "copy")
+    neighbors(str(collection), k=K, engine="approximate", client=client)
+    process = started_pass(tmp_path / "copy", "approximate")
+    when(lambda: len(list((tmp_path / "copy/.scratch").rglob("found-*"))) >= 2 or process.poll() is not None)
+    kill_all(process)
+    report = neighbors(str(tmp_path / "copy"), k=K, engine="approximate", client=client)
+    assert 0 < report["tiles_resumed"] < report["tiles"]
+    assert written(tmp_path / "copy") == written(collection)
+
+
+def test_a_poor_recall_is_warned_of(tmp_path: Path, client: distributed.Client, capsys: pytest.CaptureFixture[str]) -> None:
+    x = np.random.default_rng(8).standard_normal((3000, 64)).astype(np.float32)  # no clusters at all: the worst case
+    folder = make_workspace(tmp_path / "ws", x)
+    report = neighbors(str(folder), k=K, engine="approximate", client=client)
+    assert report["recall"] < 0.95
+    assert f"recall on a sample is only {report['recall']:.3f}" in capsys.readouterr().err
+
+
+def test_the_approximate_engine_has_no_similarity_store(collection: Path, client: distributed.Client) -> None:
+    with pytest.raises(InputError, match="use --engine exact"):
+        neighbors(str(collection), engine="approximate", store_similarity=True, client=client)

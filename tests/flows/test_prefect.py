@@ -124,7 +124,7 @@ def test_the_pipeline_flow_does_it_all_and_again_computes_nothing(server: dict[s
 
 
 def test_an_advance_that_finds_the_campaign_busy_is_skipped_not_failed(server: dict[str, str], workspace: Path) -> None:
-    cccount("count", workspace, "--budget", "50", "--campaign", "c")
+    cccount("count", workspace, "--method", "nis", "--budget", "50", "--campaign", "c")
     with CampaignFolder(Workspace.open(workspace), "c").lease():
         _call_flow(server, workspace)
     _call_flow(server, workspace)

@@ -25,6 +25,15 @@ def test_long_work_shows_rate_and_time_left(clock: list[float], capsys: pytest.C
     assert 3 <= len(lines) <= 4
 
 
+def test_what_an_earlier_run_did_counts_in_the_total_and_not_in_the_rate(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress("Embedding", 1000, "images", done_before=500) as update:
+        clock[0] += 10
+        update(600)
+    assert capsys.readouterr().err == "Embedding: 600 of 1,000 images, 10.0 images/s, about 40 s left\n"
+
+
 def test_quick_work_is_silent(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
     with progress("Embedding", 10, "images") as update:
         for done in range(11):

@@ -13,7 +13,8 @@ from cccount_dist.embedding.shard import embed_shard, failures
 from cccount_dist.report.pairs import MOST_PAIRS
 from cccount_dist.similarity.metrics import prepare
 from cccount_dist.similarity.rows import degree
-from flows.campaign import CountOptions, advance, count
+from flows.campaign import advance
+from flows.counting import CountOptions, count
 from flows.initialise import initialise
 from flows.report import write_reports
 from storage.campaigns import CampaignFolder
@@ -118,7 +119,7 @@ def test_a_hostile_file_name_is_shown_as_it_is(images: Path) -> None:
 
 
 def test_a_campaign_that_waits_for_people_has_a_report(images: Path) -> None:
-    count(str(images), "people", CountOptions(budget=20, oracle="people"))
+    count(str(images), "people", CountOptions(method="nis", budget=20, oracle="people"))
     page = read(write_reports(str(images), None)["files"][0])
     assert "No answers yet 20 questions wait for people." in page.text
     campaign = Campaign.open(str(images), "people")

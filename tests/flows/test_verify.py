@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.campaign import CountOptions, count
+from flows.counting import CountOptions, count
 from flows.verify import verify
 from storage.campaigns import CampaignFolder
 from storage.errors import CccountError, CorruptionError

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import lru_cache
+from importlib.util import find_spec
 
 from cccount_dist.embedding.encoders import efficientnet
 from cccount_dist.embedding.encoders.hog import Hog
@@ -41,14 +42,20 @@ def open_encoder(name: str) -> Encoder:
 
 
 def available_encoders() -> list[tuple[str, bool, str]]:
-    """Return name, whether it works here, and what it gives or what it lacks, for every encoder that needs no argument."""
-    found = []
+    """Return name, whether it works here, and what it gives or what it lacks, for every encoder."""
+    found: list[tuple[str, bool, str]] = []
     for name in _BUNDLED:
         try:
             encoder = open_encoder(name)
             found.append((name, True, f"{encoder.dimensions} dimensions, revision {encoder.revision}"))
         except CccountError as error:
             found.append((name, False, str(error)))
+    there = find_spec("onnxruntime") is not None
+    found.append(("onnx:PATH", there, "any model of yours" if there else "needs onnxruntime: pip install onnxruntime"))
+    for extra, module in EXTRAS.items():
+        there = find_spec("torch") is not None and find_spec(module) is not None
+        detail = "models of that library" if there else f"needs the extra {extra!r}: pip install 'cccount[{extra}]'"
+        found.append((f"{extra}:NAME", there, detail))
     return found
 
 

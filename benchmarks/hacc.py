@@ -1,0 +1,242 @@
+"""Active-HACC beside its paper and baselines: `python -m benchmarks.hacc DATA_FOLDER [speed] [ratio] [curves] [iris] [large]`.
+
+Times are CPU time of one thread (`time.process_time`), so that other work on the machine matters little; compilation is not in
+them. Data: C-Zoo, Omniglot, GTSRB and market20 from the folder, digits and iris from scikit-learn.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits, load_iris
+
+from cccount_dist.clustering.hacc.baseline import RandomConstraints
+from cccount_dist.clustering.hacc.build import knowledge_of
+from cccount_dist.clustering.hacc.condense import condense
+from cccount_dist.clustering.hacc.consensus import agreements, many_runs
+from cccount_dist.clustering.hacc.engine import Beliefs, Engine
+from cccount_dist.clustering.hacc.forest import grow
+from cccount_dist.clustering.hacc.metrics import jcc, rwcp
+from cccount_dist.clustering.hacc.order import order_of, squared_distances
+from cccount_dist.clustering.methods import GroupingInputs, make_grouper
+from cccount_dist.clustering.pckmeans import pckmeans
+from cccount_dist.clustering.result import Grouping
+from cccount_dist.counting.pair_choosers import ExplorePairs
+from cccount_dist.sampling.oracles import LabelOracle
+from cccount_dist.sampling.types import Answer, Sampler
+from cccount_dist.similarity.inmemory import neighbors_in_memory
+from cccount_dist.similarity.metrics import prepare
+from tests.cccount_dist.clustering.hacc_reference import best_of, expected_changes
+
+Vectors = NDArray[np.float32]
+Labels = NDArray[np.int64]
+Links = NDArray[np.int64]
+
+
+def read(folder: Path, name: str, items: int, classes: int, seed: int = 0) -> tuple[Vectors, Labels]:
+    """So many items of so many classes, drawn by the seed."""
+    data = np.load(folder / f"{name}.npz")
+    random = np.random.default_rng(seed)
+    chosen = random.permutation(int(data["y"].max()) + 1)[:classes]
+    rows = np.sort(random.permutation(np.flatnonzero(np.isin(data["y"], chosen)))[:items])
+    return prepare(data["x"][rows].astype(np.float32), "cosine"), np.unique(data["y"][rows], return_inverse=True)[1]
+
+
+def inputs_of(x: Vectors, clusters: int, seed: int = 0, **parameters: int | str) -> GroupingInputs:
+    near = neighbors_in_memory(x, 10, "euclidean")
+    return GroupingInputs(x, near.index, near.similarity, seed, clusters, parameters)
+
+
+class State:
+    """Units, what was answered, and the time of the next question."""
+
+    def __init__(self, x: Vectors, y: Labels, answers: int) -> None:
+        self.y = y
+        self.clusters = int(y.max()) + 1
+        self.order = order_of(squared_distances(x))
+        self.beliefs = Beliefs(agreements(many_runs(x, self.clusters, 0, 100)), 100)
+        self.weight = np.ones(len(x), np.int64)
+        self.pairs = [(int(u), int(v)) for u, v in np.random.default_rng(1).integers(0, len(x), (answers, 2)) if u != v]
+
+    def links(self) -> tuple[Links, Links]:
+        pairs = np.array(self.pairs, np.int64).reshape(-1, 2)
+        same = self.y[pairs[:, 0]] == self.y[pairs[:, 1]]
+        return pairs[same], pairs[~same]
+
+    def fast(self) -> tuple[float, tuple[int, int, float]]:
+        must, cannot = self.links()
+        start = time.process_time()
+        forest = grow(self.order, self.weight, must, cannot, self.clusters)
+        best = Engine(self.order, forest, self.beliefs, threads=1).best(np.zeros(forest.clusters, np.uint8))
+        seconds = time.process_time() - start
+        assert best is not None
+        return seconds, (best.first, best.second, best.value)
+
+    def brute(self) -> tuple[float, tuple[int, int, float] | None]:
+        must, cannot = self.links()
+        probability = self.beliefs.probability()[self.beliefs.agreements]
+        start = time.process_time()
+        first, second = self.order.first, self.order.second
+        values = expected_changes(first, second, self.weight, must, cannot, self.clusters, probability)
+        return time.process_time() - start, best_of(values)
+
+
+SETS = (("C-Zoo", "chimp_czoo_mobilenetv2", {100: 10, 500: 24, 1042: 24, 2000: 24}),
+        ("Omniglot", "omniglot_hog", {100: 10, 500: 30, 1042: 62, 2000: 110}))  # fmt: skip
+GOALS = {100: 3, 500: 60, 1042: 150, 2000: 500}
+
+
+def speed(folder: Path) -> None:
+    print("| items | goal | set, classes | no answers yet: mean, max | n/4 random answers before | 2 n random answers before |")
+    print("|---|---|---|---|---|---|")
+    for items, goal in GOALS.items():
+        for name, file, classes in SETS:
+            cells = []
+            for answers in (0, items // 4, 2 * items):
+                state = State(*read(folder, file, items, classes[items]), answers)
+                times = []
+                state.fast()
+                for _ in range(12 if items < 2000 else 6):
+                    seconds, best = state.fast()
+                    times.append(1000 * seconds)
+                    state.pairs.append(best[:2])
+                cells.append(f"{np.mean(times):.1f}, {max(times):.1f} ms")
+            print(f"| {items:,} | {goal} ms | {name}, {state.clusters} | {' | '.join(cells)} |", flush=True)
+
+
+def ratio(folder: Path) -> None:
+    fast, brute = [], []
+    for _, file, classes in SETS:
+        for answers in (0, 25, 100):
+            state = State(*read(folder, file, 100, classes[100]), answers)
+            state.fast(), state.brute()
+            for _ in range(8):
+                slow_seconds, slow_best = state.brute()
+                seconds, best = state.fast()
+                assert slow_best == best
+                fast.append(seconds)
+                brute.append(slow_seconds)
+                state.pairs.append(best[:2])
+    print(f"n = 100, {len(fast)} questions on both sets with 0, 25 and 100 random answers before, the same pair and value: "
+          f"brute force {1000 * np.mean(brute):.1f} ms, fast {1000 * np.mean(fast):.2f} ms a question, "
+          f"{np.sum(brute) / np.sum(fast):.0f} times")  # fmt: skip
+
+
+Curve = dict[int, float]
+
+
+def curve_of(sampler: Sampler[Grouping], y: Labels, budgets: Sequence[int], batch: int) -> Curve:
+    """JCC at each of the budgets."""
+    oracle = LabelOracle(y)
+    found: Curve = {}
+    asked = 0
+    for budget in budgets:
+        while asked < budget and not sampler.done:
+            questions = sampler.ask(min(batch, budget - asked))
+            sampler.tell([Answer(q.id, q.u, q.v, oracle.answer(q)) for q in questions])
+            asked += len(questions)
+        found[budget] = jcc(y, sampler.result().labels)
+        if found[budget] >= 0.95:
+            break
+    return found
+
+
+def explore_curve(x: Vectors, y: Labels, clusters: int, budgets: Sequence[int]) -> Curve:
+    chooser = ExplorePairs(x, 0, clusters=clusters)
+    pairs: list[tuple[int, int]] = []
+    found: Curve = {}
+    for budget in budgets:
+        while len(pairs) < budget and (pair := chooser.next()) is not None:
+            chooser.told(len(pairs), float(y[pair[0]] == y[pair[1]]))
+            pairs.append(pair)
+        links = np.array(pairs, np.int64).reshape(-1, 2)
+        same = y[links[:, 0]] == y[links[:, 1]]
+        found[budget] = jcc(y, pckmeans(x, clusters, links[same], links[~same]).labels)
+        if len(pairs) < budget:
+            break
+    return found
+
+
+def curves(folder: Path) -> None:
+    digits, digit_labels = load_digits(return_X_y=True)
+    chosen = np.sort(np.random.default_rng(0).permutation(len(digits))[:250])
+    market = np.load(folder / "market20.npz")
+    sets: dict[str, Callable[[], tuple[Vectors, Labels]]] = {
+        "digits, 250 items, 10 classes": lambda: (prepare(digits[chosen].astype(np.float32), "cosine"), digit_labels[chosen]),
+        "market20, 351 items, 20 classes": lambda: (
+            prepare(market["x"].astype(np.float32), "cosine"),
+            market["y"].astype(np.int64),
+        ),
+        "C-Zoo, 500 items, 24 classes": lambda: read(folder, "chimp_czoo_mobilenetv2", 500, 24),
+    }
+    for name, load in sets.items():
+        x, y = load()
+        clusters, items = int(y.max()) + 1, len(x)
+        step = 25
+        budgets = list(range(0, 8 * items + 1, step))
+        inputs = inputs_of(x, clusters)
+        present = np.arange(items)
+        rows = {
+            "Active-HACC, one by one": curve_of(make_grouper("hacc", inputs), y, budgets, 1),
+            "Active-HACC, batches": curve_of(make_grouper("hacc", inputs), y, budgets, 256),
+            "Active-HACC, H2, one by one": curve_of(make_grouper("hacc", inputs_of(x, clusters, effects="local")), y, budgets, 1),
+            "random constraints": curve_of(RandomConstraints(knowledge_of(inputs, present), 0), y, budgets, 25),
+            "Explore-Consolidate": explore_curve(x, y, clusters, budgets),
+        }
+        shown = [0, 100, 200, 400, 800, 1600, 3200]
+        print(f"\n{name}\n\n| method | " + " | ".join(f"{q:,}" for q in shown) + " | questions to JCC .8 |")
+        print("|---|" + "---|" * (len(shown) + 1))
+        for method, curve in rows.items():
+            reached = next((str(q) for q, value in curve.items() if value >= 0.8), f"> {max(curve):,}")
+            values = [f"{curve[q]:.3f}" if q in curve else "" for q in shown]  # a curve ends at .95
+            print(f"| {method} | " + " | ".join(values) + f" | {reached} |", flush=True)
+
+
+def iris() -> None:
+    x, y = load_iris(return_X_y=True)
+    x = ((x - x.min(axis=0)) / np.ptp(x, axis=0)).astype(np.float32)
+    needed = []
+    for seed in range(20):
+        sampler = make_grouper("hacc", inputs_of(x, 3, seed))
+        asked = 0
+        while round(rwcp(y, sampler.result().labels), 2) < 0.97 and asked < 50:
+            sampler.tell([Answer(q.id, q.u, q.v, float(y[q.u] == y[q.v])) for q in sampler.ask(1)])
+            asked += 1
+        needed.append(asked)
+    print(f"iris, features from 0 to 1, questions to RWCP .97, seeds 0 to 19: {needed}; median {np.median(needed):.0f}")
+
+
+def large(folder: Path) -> None:
+    """Condensed: 15,000 items of GTSRB, 2,000 micro-clusters, 100 questions in batches."""
+    x, y = read(folder, "gtsrb_hog", 15_000, 43)
+    near = neighbors_in_memory(x, 20)
+    micro = np.unique(condense(near.index, near.similarity, 2000).units(), return_inverse=True)[1]
+    majority = np.array([np.bincount(y[micro == one]).argmax() for one in range(micro.max() + 1)])
+    start = time.process_time()
+    sampler = make_grouper("hacc", GroupingInputs(x, near.index, near.similarity, 0, 43, {"runs": 50}))
+    built = time.process_time() - start
+    start = time.process_time()
+    curve = curve_of(sampler, y, [0, 100], 50)
+    print(
+        f"{len(x):,} items, {micro.max() + 1:,} micro-clusters, which allow JCC {jcc(y, majority[micro]):.3f} at best; "
+        f"built in {built:.0f} s, {(time.process_time() - start) / 100:.2f} s each; JCC {curve[0]:.3f} then {curve[100]:.3f}"
+    )
+
+
+def main() -> None:
+    if len(sys.argv) < 2:
+        sys.exit("usage: python -m benchmarks.hacc DATA_FOLDER [speed] [ratio] [curves] [iris] [large]")
+    folder, wanted = Path(sys.argv[1]), sys.argv[2:] or ["speed", "ratio", "curves", "iris", "large"]
+    for part in wanted:
+        print(f"\n## {part}\n")
+        if part == "iris":
+            iris()
+        else:
+            {"speed": speed, "ratio": ratio, "curves": curves, "large": large}[part](folder)
+
+
+if __name__ == "__main__":
+    main()

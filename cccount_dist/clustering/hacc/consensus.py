@@ -1,0 +1,93 @@
+"""How likely two units are the same: in how many of many k-means clusterings they fall together (eq. 2 of the paper, smoothed).
+
+All numbers are whole and small enough for every sum of products to be exact, so a run gives the same labels on any machine. Runs
+are independent of each other: `one_run` is what a worker computes, `agreements` what is made of the runs.
+A run takes O(n K d) time for an iteration; its labels are 2 n bytes, which is all that needs to be stored.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cccount_dist.clustering.hacc.forest import Bytes, Int64s, compiled
+from cccount_dist.clustering.hacc.order import whole_numbers
+from storage.errors import InputError
+
+Labels = NDArray[np.uint16]
+RUNS = 100
+MOST_RUNS = 254  # counts are single bytes, and 255 marks a pair that is not to be asked
+_BITS = 12  # so that dot products stay below 2^24, and float32 holds them exactly
+_ITERATIONS = 20
+
+
+def one_run(vectors: NDArray[np.float32], clusters: int, seed: int, number: int, weight: Int64s | None = None) -> Labels:
+    """Return the labels (n,) of k-means from random rows as first centres; `number` tells the runs of one seed apart."""
+    return _k_means(whole_numbers(vectors, _BITS).astype(np.float32), clusters, seed, number, weight)
+
+
+def many_runs(vectors: NDArray[np.float32], clusters: int, seed: int, runs: int = RUNS, weight: Int64s | None = None) -> Labels:
+    """Return the labels (runs, n) of runs 0, 1, 2, …, one after the other; each row is what `one_run` gives."""
+    if not 1 <= runs <= MOST_RUNS:
+        raise InputError(f"runs is {runs}: the number of k-means runs goes from 1 to {MOST_RUNS}")
+    rows = whole_numbers(vectors, _BITS).astype(np.float32)
+    return np.stack([_k_means(rows, clusters, seed, number, weight) for number in range(runs)])
+
+
+def _k_means(rows: NDArray[np.float32], clusters: int, seed: int, number: int, weight: Int64s | None) -> Labels:
+    random = np.random.Generator(np.random.Philox(key=seed, counter=number << 64))
+    clusters = min(clusters, len(rows), np.iinfo(np.uint16).max)
+    centres = rows[np.sort(random.choice(len(rows), clusters, replace=False))]
+    weight = np.ones(len(rows), np.int64) if weight is None else weight
+    labels = np.zeros(len(rows), np.uint16)
+    for iteration in range(_ITERATIONS):
+        length = np.square(centres, dtype=np.float64).sum(axis=1)
+        found = np.argmax(2.0 * (rows @ centres.T).astype(np.float64) - length, axis=1).astype(np.uint16)
+        if iteration and np.array_equal(found, labels):
+            break
+        labels = found
+        totals, sizes = _totals(rows, labels, weight, clusters)
+        filled = sizes > 0  # an empty cluster keeps its centre
+        centres[filled] = np.rint(totals[filled] / sizes[filled, None])
+    return labels
+
+
+@compiled  # type: ignore[untyped-decorator, unused-ignore]
+def _totals(rows: NDArray[np.float32], labels: Labels, weight: Int64s, clusters: int) -> tuple[Int64s, Int64s]:
+    totals = np.zeros((clusters, rows.shape[1]), np.int64)
+    sizes = np.zeros(clusters, np.int64)
+    for i in range(rows.shape[0]):
+        sizes[labels[i]] += weight[i]
+        for k in range(rows.shape[1]):
+            totals[labels[i], k] += weight[i] * np.int64(rows[i, k])
+    return totals, sizes
+
+
+def agreements(labels: Labels | Sequence[Labels]) -> Bytes:
+    """Return in how many runs (S, n) each pair falls together, (n, n).
+
+    >>> agreements(np.array([[0, 0, 1], [1, 1, 1]], np.uint16)).tolist()
+    [[2, 2, 1], [2, 2, 1], [1, 1, 2]]
+    """
+    counts: Bytes = _agreements(np.ascontiguousarray(labels))
+    return counts
+
+
+@compiled  # type: ignore[untyped-decorator, unused-ignore]
+def _agreements(labels: Labels) -> Bytes:
+    units = labels.shape[1]
+    counts = np.zeros((units, units), np.uint8)
+    for run in range(labels.shape[0]):
+        mine = labels[run]
+        for i in range(units):
+            for j in range(units):
+                counts[i, j] += np.uint8(mine[i] == mine[j])
+    return counts
+
+
+def neighbor_agreements(labels: Labels, neighbors: NDArray[np.int32]) -> Bytes:
+    """Return in how many runs each item falls together with each of its neighbours, (n, k): O(n k) bytes for any n."""
+    counts = np.zeros(neighbors.shape, np.uint8)
+    for run in labels:
+        counts += (run[:, None] == run[neighbors]) & (neighbors >= 0)
+    return counts

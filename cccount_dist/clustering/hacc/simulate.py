@@ -1,0 +1,243 @@
+"""What the clustering would be after an answer: the run from merge t on, as a difference to the run that really happened.
+
+Only trees that differ from the real run are kept ("dirty"): at first X and Y, or X + Z and Y. Real merges of two clean trees are
+replayed; a clean tree whose merge is refused becomes dirty. A dirty tree has a row of nearness (`rows.py`). Whether it may join
+a tree that the row does not block is checked when its turn comes. Time O(m) for a dirty merge.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cccount_dist.clustering.hacc.forest import Bytes, Int32s, Int64s, compiled
+from cccount_dist.clustering.hacc.rows import NEAREST, block, is_blocked, largest, unite
+
+ROWS_EXHAUSTED = -1.0
+_END = -1  # of a chain
+# What does not change while one question is looked for: first, second (of the order), leaf, merges, low, high, weight (of the
+# forest), cluster (of nodes), rows, stage (of the history).
+Run = tuple[Int32s, Int32s, Int32s, Int32s, Int32s, Int32s, Int64s, Int32s, Int32s, Int32s]
+Scratch = tuple[Int32s, Bytes, Int32s, Int32s, Bytes, Int32s, Int32s, Int32s, Int32s, Int64s, Int32s, Int64s, Int64s]
+
+
+def new_scratch(leaves: int, nodes: int, clusters: int, rows: int) -> Scratch:
+    """Return memory for one simulation at a time, with room for so many dirty trees."""
+    names = nodes + rows  # clean trees are named by their node, dirty ones by nodes + row
+    return (
+        np.empty(names, np.int32),  # up: leads to the tree that a name is part of
+        np.empty(nodes, np.uint8),  # consumed: the node is part of a dirty tree, or would have been
+        np.empty((rows, leaves), np.int32),  # rows of the dirty trees
+        np.empty(rows, np.int32),  # nearest: the largest number of a row
+        np.empty(rows, np.uint8),  # alive
+        np.empty(nodes, np.int32),  # following: chains the nodes of a dirty tree
+        np.empty(rows, np.int32),  # head of a row's chain
+        np.empty(rows, np.int32),  # tail
+        np.empty(leaves, np.int32),  # cells: the trees of the stage
+        np.zeros(names + 1, np.int64),  # stamp by name; the last one counts the stamps
+        np.empty(names + leaves, np.int32),  # chains of cells, for the comparison
+        np.empty(clusters, np.int64),  # items by cluster
+        np.zeros(clusters, np.int64),  # and its stamp
+    )
+
+
+@compiled  # type: ignore[untyped-decorator, unused-ignore]
+def _tree(up: Int32s, name: int) -> int:
+    while up[name] != name:
+        up[name] = up[up[name]]
+        name = up[name]
+    return name
+
+
+@compiled  # type: ignore[untyped-decorator, unused-ignore]
+def _make_dirty(row: int, node: int, run: Run, scratch: Scratch) -> None:
+    """Make a clean tree a dirty one, with a row of its own."""
+    _, _, _, _, _, _, _, _, clean, _ = run
+    up, consumed, dirty, nearest, alive, following, head, tail, _, _, _, _, _ = scratch
+    name = consumed.shape[0] + row
+    dirty[row] = clean[node]
+    nearest[row] = largest(dirty[row])
+    up[node] = up[name] = name
+    consumed[node] = 1
+    alive[row] = 1
+    head[row] = tail[row] = node
+    following[node] = _END
+
+
+@compiled  # type: ignore[untyped-decorator, unused-ignore]
+def _join(row: int, tree: int, run: Run, scratch: Scratch) -> None:
+    """Let a dirty tree take another tree in."""
+    _, _, _, _, _, _, _, _, clean, _ = run
+    up, consumed, dirty, nearest, alive, following, head, tail, _, _, _, _, _ = scratch
+    nodes = consumed.shape[0]
+    if tree >= nodes:
+        second = tree - nodes
+        nearest[row] = unite(dirty[row], dirty[second])
+        alive[second] = 0
+        following[tail[row]] = head[second]
+        tail[row] = tail[second]
+    else:
+        nearest[row] = unite(dirty[row], clean[tree])
+        consumed[tree] = 1
+        following[tail[row]] = tree
+        following[tree] = _END
+        tail[row] = tree
+    up[tree] = nodes + row
+
+
+@compiled  # type: ignore[untyped-decorator, unused-ignore]
+def _may_join(row: int, tree: int, run: Run, scratch: Scratch) -> bool:
+    """Return whether no cannot-link is in the way; if one is, block the whole tree."""
+    _, _, _, _, low, high, _, _, _, _ = run
+    _, consumed, dirty, nearest, _, following, head, _, _, _, _, _, _ = scratch
+    nodes = consumed.shape[0]
+    if tree < nodes:
+        if not is_blocked(dirty[row], low[tree], high[tree]):
+            return True
+        block(dirty[row], low[tree], high[tree])
+    else:
+        node = head[tree - nodes]
+        while node != _END and not is_blocked(dirty[row], low[node], high[node]):
+            node = following[node]
+        if node == _END:
+            return True
+        node = head[tree - nodes]
+        while node != _END:
+            block(dirty[row], low[node], high[node])
+            node = following[node]
+    nearest[row] = largest(dirty[row])
+    return False
+
+
+@compiled  # type: ignore[untyped-decorator, unused-ignore]
+def jaccard_after(group: Int32s, wanted: int, together: int, run: Run, scratch: Scratch) -> float:
+    """Return the Jaccard coefficient of the present clustering and the one after the answer that group (t, X, Y, Z) stands for.
+
+    `together` is the number of pairs of items in one cluster now. ROWS_EXHAUSTED if the scratch memory has too few rows.
+    """
+    first, second, leaf, merges, low, high, _, _, clean, stage = run
+    up, consumed, dirty, nearest, alive, _, _, _, cells, _, _, _, _ = scratch
+    t, x_node, y_node, z_node = group[0], group[1], group[2], group[3]
+    nodes, leaves = clean.shape
+    total = merges.shape[0]
+    trees = 0
+    x = 0
+    while x < leaves:
+        cells[trees] = stage[t, x]
+        x = high[stage[t, x]]
+        trees += 1
+    count = trees
+    for node in range(nodes):
+        up[node] = node
+        consumed[node] = 0
+    _make_dirty(0, x_node, run, scratch)
+    _make_dirty(1, y_node, run, scratch)
+    consumed[leaves + t] = 1
+    if z_node >= 0:
+        _join(0, z_node, run, scratch)
+        trees -= 1
+    else:
+        block(dirty[0], low[y_node], high[y_node])
+        block(dirty[1], low[x_node], high[x_node])
+        nearest[0], nearest[1] = largest(dirty[0]), largest(dirty[1])
+    rows = 2
+    following = t + 1
+    while trees > wanted:
+        row = -1
+        closest = -1
+        for one in range(rows):
+            if alive[one] and nearest[one] > closest:
+                row, closest = one, nearest[one]
+        rank = NEAREST - closest
+        refused = -1
+        while following < total and merges[following, 2] < rank and trees > wanted and refused < 0:
+            one, other, new = merges[following, 0], merges[following, 1], leaves + following
+            if not (consumed[one] or consumed[other]):
+                up[one] = up[other] = new
+                trees -= 1
+            else:
+                consumed[new] = 1
+                if not consumed[one]:
+                    refused = one
+                elif not consumed[other]:
+                    refused = other
+            following += 1
+        if trees == wanted:
+            break
+        if refused >= 0:  # had the dirty tree been allowed to take it, its rank would have come first
+            if rows == dirty.shape[0]:
+                return ROWS_EXHAUSTED
+            _make_dirty(rows, refused, run, scratch)
+            rows += 1
+            continue
+        if row < 0:
+            break  # a dead end
+        tree = _tree(up, stage[t, leaf[first[rank]]])
+        if tree == nodes + row:
+            tree = _tree(up, stage[t, leaf[second[rank]]])
+        if _may_join(row, tree, run, scratch):
+            _join(row, tree, run, scratch)
+            trees -= 1
+    return _jaccard(count, together, run, scratch)
+
+
+@compiled  # type: ignore[untyped-decorator, unused-ignore]
+def _jaccard(count: int, together: int, run: Run, scratch: Scratch) -> float:
+    _, _, _, _, _, _, weight, cluster, _, _ = run
+    up, _, _, _, _, _, _, _, cells, stamp, chain, inside, inside_stamp = scratch
+    names = up.shape[0]
+    stamp[-1] += 1
+    now = stamp[-1]
+    for c in range(count):  # chain the cells of each tree: chain[tree] is the first, chain[names + cell] the next
+        tree = _tree(up, cells[c])
+        if stamp[tree] != now:
+            stamp[tree] = now
+            chain[tree] = _END
+        chain[names + c] = chain[tree]
+        chain[tree] = c
+    both = after = 0
+    for c in range(count):
+        tree = up[cells[c]]  # the way is short by now, but may have two steps
+        while up[tree] != tree:
+            tree = up[tree]
+        walker = chain[tree]
+        if walker == _END:
+            continue
+        chain[tree] = _END
+        stamp[-1] += 1
+        now = stamp[-1]
+        size = 0
+        while walker != _END:
+            mine = weight[cells[walker]]
+            own = mine * (mine - 1) // 2
+            where = cluster[cells[walker]]
+            if inside_stamp[where] != now:
+                inside_stamp[where] = now
+                inside[where] = 0
+            after += size * mine + own
+            both += inside[where] * mine + own
+            size += mine
+            inside[where] += mine
+            walker = chain[names + walker]
+    either = together + after - both
+    return 1.0 if either == 0 else both / either
+
+
+@compiled  # type: ignore[untyped-decorator, unused-ignore]
+def simulate_until(numbers: Int64s, table: Int32s, level: Int64s, bound: NDArray[np.float64], jaccard: NDArray[np.float64],
+                   best: NDArray[np.float64], wanted: int, together: int, runs: tuple[Run, ...],
+                   scratches: tuple[Scratch, ...], stop_early: int) -> int:  # fmt: skip
+    """Simulate these groups in turn; a group whose bound is below the best value so far cannot win, nor can any after it.
+
+    Return the place of the first group that was not dealt with. Threads share `best` without a lock: a stale value costs
+    a simulation that was not needed, and never changes a result.
+    """
+    for place in range(numbers.shape[0]):
+        group = numbers[place]
+        if stop_early and bound[group] < best[0]:
+            break
+        if jaccard[group] < 0.0:
+            value = jaccard_after(table[group], wanted, together, runs[level[group]], scratches[level[group]])
+            if value == ROWS_EXHAUSTED:
+                return place
+            jaccard[group] = value
+        best[0] = max(best[0], bound[group] * (1.0 - jaccard[group]))
+    return len(numbers)

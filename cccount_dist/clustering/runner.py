@@ -1,0 +1,78 @@
+"""A grouping campaign: the sampler gives every item a cluster, and its results are the labels and how they came about."""
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cccount_dist.clustering.methods import GroupingInputs, make_grouper
+from cccount_dist.clustering.result import Grouping
+from cccount_dist.metrics import ari, nmi
+from cccount_dist.runner import CampaignRunner, State
+from cccount_dist.sampling.types import Sampler
+from storage.rowcache import row_cache
+from storage.schema import GROUPINGS, LABELS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY
+from storage.settings import Goal
+from storage.workspace import Workspace
+
+
+class ClusterRunner(CampaignRunner[Grouping]):
+    """Advances a campaign of kind `cluster`."""
+
+    # Each answer changes what is worth asking next: few questions are open at a time, and a simulation asks them one by one.
+    ahead = 16
+    at_once = 1
+
+    def make_sampler(self) -> Sampler[Grouping]:
+        neighbors, similarity = _neighbor_lists(self.folder.workspace)
+        given = dict(self.settings.parameters)
+        clusters = given.pop("clusters", None)
+        return make_grouper(
+            self.settings.method,
+            GroupingInputs(
+                vectors=self.inputs.vectors,
+                neighbors=neighbors,
+                similarity=similarity,
+                seed=self.settings.seed,
+                clusters=None if clusters is None else int(clusters),
+                parameters=given,
+            ),
+        )
+
+    def result(self) -> Grouping:
+        return self.sampler.result()
+
+    def reached_target(self, goal: Goal) -> bool | None:  # noqa: ARG002  a grouping has no width to reach
+        return None
+
+    def write_results(self, state: State, result: Grouping) -> None:
+        collection = self.folder.workspace.collection()
+        mutual, rand = agreement(result, collection.labels())
+        row = {
+            "answers": self.ledger.position,
+            "questions": self.ledger.questions,
+            "inferred": self.ledger.inferred,
+            "clusters": result.clusters,
+            "nmi": mutual,
+            "ari": rand,
+            "state": state,
+        }
+        self.folder.append_row(GROUPINGS, row)
+        if state != "running":  # labels of a step that goes on at once would only be overwritten
+            columns = {"item": np.arange(collection.items), "id": list(collection.ids), "cluster": result.labels}
+            self.folder.write_table(LABELS, pa.table(columns, schema=LABELS.schema))
+
+
+def agreement(result: Grouping, labels: NDArray[np.int64] | None) -> tuple[float | None, float | None]:
+    """Return NMI and ARI over the items that have a label and a cluster; None where nothing is known."""
+    if labels is None:
+        return None, None
+    known = (labels >= 0) & (result.labels >= 0)
+    if not known.any():
+        return None, None
+    return nmi(labels[known], result.labels[known]), ari(labels[known], result.labels[known])
+
+
+def _neighbor_lists(workspace: Workspace) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    index, similarity = (workspace.array(spec) for spec in (NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY))
+    folder = workspace.cache_folder()
+    return row_cache(index, folder, "neighbor-index"), row_cache(similarity, folder, "neighbor-similarity")

@@ -1,0 +1,83 @@
+"""How likely it is that an item belongs to a cluster: logistic regression on how alike they look, refitted as answers come.
+
+It learns from what was decided, never from single answers, which may be wrong. It only orders questions (and, with wrong
+answers, says which of them to ask again): the count does not rest on it. O(rows · 16) for a step of a fit, 20,000 rows at most.
+"""
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from cccount_dist.counting.placing.looks import FEATURES
+
+FLOOR = 0.3  # share of the cluster's size in the probability: a guard against over-confidence
+_START = (-4.0, 1.0, 1.0, 0.5)
+_ROWS = 20_000
+_RIDGE, _RIDGE_CONSTANT, _STEPS, _LONGEST = 0.5, 0.01, 4, 2.0
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def _curvature(
+    rows: NDArray[np.float64], same: NDArray[np.bool_], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Gradient and information of the log likelihood, summed in the order of the rows."""
+    size = rows.shape[1]
+    gradient, information = np.zeros(size), np.zeros((size, size))
+    for row in range(len(rows)):
+        score = 0.0
+        for a in range(size):
+            score += rows[row, a] * weights[a]
+        chance = 1.0 / (1.0 + np.exp(-min(30.0, max(-30.0, score))))
+        rest = (1.0 if same[row] else 0.0) - chance
+        for a in range(size):
+            gradient[a] += rest * rows[row, a]
+            for b in range(size):
+                information[a, b] += chance * (1.0 - chance) * rows[row, a] * rows[row, b]
+    return gradient, information
+
+
+class Chances:
+    """The regression and the comparisons that it was fitted on."""
+
+    def __init__(self) -> None:
+        self.weights = np.array(_START)
+        self._rows = np.empty((1024, FEATURES))
+        self._same = np.empty(1024, np.bool_)
+        self._count = 0
+        self.matches = 0
+
+    def logistic(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the fitted probability for rows of features, rounded a little so that the last bit decides nothing."""
+        score = np.zeros(len(features))
+        for column in range(FEATURES):
+            score += features[:, column] * self.weights[column]
+        return np.asarray(1.0 / (1.0 + np.exp(-np.clip(np.rint(score * 2**20) / 2**20, -30.0, 30.0))))
+
+    def learn(self, features: NDArray[np.float64], match: int | None) -> None:
+        """Take in the comparisons of one item: all different, but for the row `match`."""
+        stop = self._count + len(features)
+        if stop > _ROWS:  # only the latest count
+            keep = max(0, _ROWS // 2 - len(features))
+            start = self._count - keep
+            self._rows[:keep], self._same[:keep] = self._rows[start : self._count].copy(), self._same[start : self._count].copy()
+            self._count, stop = keep, keep + len(features)
+        while stop > len(self._rows):
+            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+            self._same = np.concatenate([self._same, np.empty_like(self._same)])
+        self._rows[self._count : stop] = features
+        self._same[self._count : stop] = False
+        if match is not None:
+            self._same[self._count + match] = True
+            self.matches += 1
+        self._count = stop
+
+    def fit(self) -> None:
+        """Newton's steps from the present weights; each coordinate moves by at most 2 in a step."""
+        ridge = np.full(FEATURES, _RIDGE)
+        ridge[0] = 0.0
+        for _ in range(_STEPS):
+            gradient, information = _curvature(self._rows[: self._count], self._same[: self._count], self.weights)
+            damping = ridge.copy()
+            damping[0] = _RIDGE_CONSTANT
+            step = np.linalg.solve(information + np.diag(damping), gradient - ridge * self.weights)
+            self.weights = self.weights + np.clip(step, -_LONGEST, _LONGEST)

@@ -1,0 +1,103 @@
+"""Placing an item when answers are taken as right: ask about one member of every known cluster, the likeliest first.
+
+The first "same" settles it; an item that differs from every cluster founds one. So the partition of the drawn items is exact.
+An unsure answer is asked once more with another member; an item that stays unsure is set aside, never read as different.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cccount_dist.counting.placing.looks import FEATURES
+from cccount_dist.counting.placing.state import PAGE_COST, TURN, Placing, State, Wanted
+
+_CERTAIN = 0.5  # a cluster likelier than this is asked alone, before any page
+
+
+class _Search:
+    """What is known about one item: arrays over the clusters."""
+
+    def __init__(self, state: State, item: int) -> None:
+        self.state = state
+        self.item = item
+        self.slot = state.looks.slot(item)
+        self.features = np.empty((0, FEATURES))
+        self.chance = np.empty(0)
+        self.best = np.empty(0, np.int64)
+        self.asked = np.empty(0, np.bool_)
+        self.unsure = np.empty(0, np.int64)
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Take in clusters that were founded since."""
+        known, count = len(self.chance), len(self.state.clusters)
+        if count > known:
+            features, best = self.state.looks.against(self.slot, self.state.clusters, known)
+            self.features = np.concatenate([self.features, features])
+            self.chance = np.concatenate([self.chance, self.state.probabilities(features, known)])
+            self.best = np.concatenate([self.best, best])
+            self.asked = np.concatenate([self.asked, np.zeros(count - known, np.bool_)])
+            self.unsure = np.concatenate([self.unsure, np.zeros(count - known, np.int64)])
+
+    def open(self) -> NDArray[np.int64]:
+        """Clusters that were not asked about, the likeliest first."""
+        left = np.flatnonzero(~self.asked & self.state.clusters.live[: len(self.asked)])
+        return left[np.argsort(-self.chance[left], kind="stable")]
+
+    def is_likely(self, cluster: int, left: NDArray[np.int64]) -> bool:
+        odds = self.chance[left] / (1.0001 - self.chance[left])
+        return bool(self.chance[cluster] / (1.0001 - self.chance[cluster]) > _CERTAIN * (odds.sum() + self.state.new_rate))
+
+    def wanted(self, chosen: NDArray[np.int64], *, paged: bool) -> Wanted:
+        clusters = self.state.clusters
+        others, again = [], False
+        for cluster in chosen.tolist():
+            held, tries = int(clusters.held[cluster]), int(self.unsure[cluster])
+            others.append(self.state.item(cluster, (int(self.best[cluster]) + tries) % held))
+            again = again or (tries > 0 and held == 1)
+        return Wanted(self.item, tuple(others), "confirm unsure" if again else "place", paged)
+
+
+def place_exact(state: State, item: int) -> Placing:
+    """Place one item; see the module."""
+    search = _Search(state, item)
+    hit = -1
+    while hit < 0:
+        search.catch_up()
+        left = search.open()
+        if not len(left):
+            yield TURN
+            search.catch_up()
+            if not len(search.open()):
+                break
+            continue
+        paged = state.grid > 1 and len(left) > PAGE_COST and not search.is_likely(int(left[0]), left)
+        chosen = left[: state.grid] if paged else left[:1]
+        values = yield search.wanted(chosen, paged=paged)
+        for cluster, value in zip(chosen.tolist(), values, strict=True):
+            if value is None:
+                search.unsure[cluster] += 1
+                search.asked[cluster] = search.unsure[cluster] > 1
+            else:
+                search.asked[cluster] = True
+                search.unsure[cluster] = 0
+                state.clusters.settled[cluster] += 1
+                hit = cluster if value >= 0.5 else hit
+    if hit >= 0:
+        yield TURN
+    _commit(search, hit)
+
+
+def _commit(search: _Search, hit: int) -> None:
+    state, clusters = search.state, search.state.clusters
+    asked = np.flatnonzero(search.asked & (search.unsure == 0))
+    unsure = np.flatnonzero((search.unsure > 0) & clusters.live[: len(search.unsure)])
+    if hit < 0 and len(unsure):
+        state.set_aside(search.item, unsure, settled=len(asked) > 0)
+        return
+    if hit >= 0:
+        clusters.join(hit, search.slot)
+    else:
+        founded = clusters.found(search.slot, state.new_rate)
+        clusters.settled[founded] = len(asked)
+    state.placed += 1
+    state.chances.learn(search.features[asked], int(np.searchsorted(asked, hit)) if hit >= 0 else None)

@@ -1,0 +1,182 @@
+"""Placing an item when answers may be wrong: every cluster keeps odds, which each answer multiplies, until one wins or none.
+
+A "same" multiplies the odds of a cluster by (1 - miss)/false_same, a "different" by miss/(1 - false_same). The next question is
+about the likeliest cluster that was never asked, is still above 2 %, or whose "same" answers are not in the minority. So a first
+"different" of a likely cluster and every "same" of an unlikely one are asked again. A cluster is accepted above 99 %; if nothing
+is left to ask, the item founds one. Unsure multiplies by 1.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cccount_dist.counting.placing.looks import FEATURES
+from cccount_dist.counting.placing.state import PAGE_COST, TURN, Placing, State, Wanted
+from cccount_dist.sampling.types import CONFIRM, VOTE
+
+ACCEPT, AGAIN, MOST = 0.99, 0.02, 7  # accepted above; asked again above; answers on one pair of item and cluster
+_LIKELY = 0.5  # a cluster above this is asked alone, before any page
+_RETIRED = 99
+
+
+class Trial:
+    """The evidence on one item: arrays over the clusters."""
+
+    def __init__(self, state: State, item: int) -> None:
+        self.state = state
+        self.item = item
+        self.slot = state.looks.slot(item)
+        self.new = max(state.new_rate, 0.5 / (state.drawn + 1))  # odds of a new cluster
+        self.miss, self.false_same = state.rates.miss, state.rates.false_same
+        self.page_miss, self.page_false = state.rates.page_miss, state.rates.page_false
+        self.features = np.empty((0, FEATURES))
+        self.start = np.empty(0)  # odds before any answer
+        self.odds = np.empty(0)
+        self.best = np.empty(0, np.int64)
+        self.times = np.empty(0, np.int64)
+        self.same = np.empty(0, np.int64)
+        self.unsure = np.empty(0, np.int64)
+        self.paged = np.empty(0, np.bool_)
+        self.picked = np.empty(0, np.bool_)  # on the page
+        self.pages = 0
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Take in clusters that were founded since, and leave out those that were merged into others."""
+        known, count = len(self.odds), len(self.state.clusters)
+        if count > known:
+            features, best = self.state.looks.against(self.slot, self.state.clusters, known)
+            chance = self.state.probabilities(features, known)
+            odds = chance / (1.0001 - chance)
+            more = np.zeros(count - known, np.int64)
+            self.features = np.concatenate([self.features, features])
+            self.start, self.odds = np.concatenate([self.start, odds]), np.concatenate([self.odds, odds])
+            self.best = np.concatenate([self.best, best])
+            self.times, self.same = np.concatenate([self.times, more]), np.concatenate([self.same, more])
+            self.unsure = np.concatenate([self.unsure, more])
+            self.paged = np.concatenate([self.paged, more.astype(np.bool_)])
+            self.picked = np.concatenate([self.picked, more.astype(np.bool_)])
+        retired = ~self.state.clusters.live[:count]
+        self.odds[retired], self.times[retired] = 0.0, _RETIRED
+
+    def next(self) -> int | None:
+        """Return the cluster to ask about; None if nothing is left to ask."""
+        share = self.odds / (self.odds.sum() + self.new)
+        undecided = (share > AGAIN) | ((self.same > 0) & (2 * self.same >= self.times))
+        open_ = (self.times == 0) | (undecided & (self.times < MOST))
+        if not open_.any():
+            return None
+        return int(np.argmax(np.where(open_, self.odds, -1.0)))
+
+    def accepts(self, cluster: int) -> bool:
+        share = self.odds[cluster] / (self.odds.sum() + self.new)
+        return bool(self.same[cluster] > 0 and share > ACCEPT and self.new < AGAIN * self.odds[cluster])
+
+    def page(self, best: int) -> NDArray[np.int64]:
+        """Return the likeliest clusters that were never asked, for one page; empty where pairs are as cheap."""
+        left = np.flatnonzero(self.times == 0)
+        likely = self.odds[best] > _LIKELY * (self.odds.sum() + self.new)
+        if self.state.grid == 1 or self.times[best] > 0 or self.unsure[best] > 0 or likely or len(left) <= PAGE_COST:
+            return np.empty(0, np.int64)
+        return left[np.argsort(-self.odds[left], kind="stable")][: self.state.grid]
+
+    def pair(self, cluster: int) -> Wanted:
+        """The first question is about the first member, the reference; further ones about other members, by turns."""
+        tries, held = int(self.times[cluster] + self.unsure[cluster]), int(self.state.clusters.held[cluster])
+        purpose = f"{CONFIRM} place" if tries else f"{VOTE} place"
+        return Wanted(self.item, (self.state.item(cluster, tries % held),), purpose)
+
+    def take(self, cluster: int, value: float | None, *, paged: bool = False) -> None:
+        """Multiply the odds by what an answer says."""
+        if value is None:
+            self.unsure[cluster] += 1
+            self.times[cluster] += self.unsure[cluster] > 1  # asked once more, then left
+            return
+        self.times[cluster] += 1
+        self.state.clusters.settled[cluster] += 1
+        self.paged[cluster] |= paged
+        miss, false_same = (self.page_miss, self.page_false) if paged else (self.miss, self.false_same)
+        if value >= 0.5:
+            self.same[cluster] += 1
+            self.picked[cluster] |= paged
+            self.odds[cluster] *= (1.0 - miss) / (0.5 * false_same if paged else false_same)
+        else:
+            self.odds[cluster] *= miss / (1.0 - false_same)
+
+    def chance_missed(self, hit: int) -> float:
+        """Probability that the match would have been missed: as many "different" as it takes until it is not asked again."""
+        first = self.page_miss / (1.0 - self.page_false) if self.state.grid > 1 else self.miss / (1.0 - self.false_same)
+        total = self.new + float(self.start.sum()) * first
+        odds = float(self.start[hit]) * first
+        missed = self.page_miss if self.state.grid > 1 else self.miss
+        for _ in range(MOST - 2):
+            if odds <= AGAIN * total:
+                break
+            odds *= self.miss / (1.0 - self.false_same)
+            missed *= self.miss
+        return missed
+
+
+def place_by_odds(state: State, item: int) -> Placing:
+    """Place one item; see the module."""
+    trial = Trial(state, item)
+    hit: int | None = None
+    while hit is None:
+        trial.catch_up()
+        cluster = trial.next()
+        if cluster is None:
+            yield TURN
+            trial.catch_up()
+            if trial.next() is None:
+                break
+        elif trial.accepts(cluster):
+            hit = cluster
+        elif len(page := trial.page(cluster)):
+            others = tuple(state.item(j, 0) for j in page.tolist())
+            values = yield Wanted(item, others, f"{VOTE} place", paged=True)
+            trial.pages += 1
+            for j, value in zip(page.tolist(), values, strict=True):
+                trial.take(j, value, paged=True)
+        else:
+            values = yield trial.pair(cluster)
+            trial.take(cluster, values[0])
+    if hit is not None:
+        yield TURN
+    _commit(trial, hit)
+
+
+def _commit(trial: Trial, hit: int | None) -> None:
+    state, clusters, rates = trial.state, trial.state.clusters, trial.state.rates
+    asked = (trial.times > 0) & (trial.times < _RETIRED)
+    unsure = np.flatnonzero((trial.unsure > 1) & clusters.live[: len(trial.unsure)])
+    if hit is None and len(unsure):
+        state.set_aside(trial.item, unsure, settled=bool((asked & (trial.unsure == 0)).any()))
+        return
+    refuted = asked & ~trial.paged & (2 * trial.same <= trial.times)
+    false_picks = asked & trial.picked
+    if hit is not None:
+        refuted[hit] = false_picks[hit] = False
+        rates.repeats += int(trial.times[hit]) - 1
+        rates.missed += int(trial.times[hit] - trial.same[hit] - (trial.paged[hit] and not trial.picked[hit]))
+        rates.page_matches += bool(trial.paged[hit])
+        rates.page_missed += bool(trial.paged[hit] and not trial.picked[hit])
+    rates.refuted += int(trial.times[refuted].sum())
+    rates.false += int(trial.same[refuted].sum())
+    rates.pages += trial.pages
+    rates.false_picks += int(np.count_nonzero(false_picks))
+    rows = np.flatnonzero(asked)
+    state.chances.learn(trial.features[rows], None if hit is None else int(np.searchsorted(rows, hit)))
+    state.placed += 1
+    if hit is not None:
+        missed = trial.chance_missed(hit)
+        state.missed += missed / (1.0 - missed)
+        clusters.join(clusters.root(hit), trial.slot)
+        return
+    # Answers at the birth of a cluster are evidence that it differs from the others. Those of later items are none: an item
+    # joins a false part of a cluster because the whole of it said "different" by mistake.
+    founded = clusters.found(trial.slot, trial.new)
+    clusters.settled[founded] = len(rows)
+    total = float(trial.odds.sum())
+    clusters.doubt[founded] = total / (total + trial.new)
+    for cluster in rows.tolist():
+        if (net := int(trial.times[cluster] - 2 * trial.same[cluster])) > 0:
+            clusters.set_apart(founded, cluster, net)

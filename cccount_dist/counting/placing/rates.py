@@ -1,0 +1,95 @@
+"""How often answers are wrong: given, or estimated on the way from repeated questions and from what re-checks find.
+
+`miss`: "different" though the same; `false_same`: "same" though different; `page_miss` and `page_false`: nothing picked though
+one is the same, something picked though none is. Priors are pessimistic and light for misses, which cost most; caps prevent a
+runaway in which nothing is accepted, everything looks wrong and still less is accepted.
+"""
+
+from dataclasses import dataclass
+
+from storage.errors import InputError
+
+LARGEST_PAGE = 24
+_MOST_FALSE, _MOST_MISSED = 0.12, 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRates:
+    """Rates that the user knows. All zero: answers are taken as they are."""
+
+    miss: float = 0.0
+    false_same: float = 0.0
+    page_miss: float = 0.0
+    page_false: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("miss", "false_same", "page_miss", "page_false"):
+            rate = getattr(self, name)
+            if not 0.0 <= rate < 0.5:
+                raise InputError(f"the rate {name} of wrong answers must be at least 0 and below 0.5, not {rate}")
+        if self.any and 0.0 in (self.miss, self.false_same):
+            raise InputError(f"give both rates of wrong answers above 0, or both as 0, not {self.miss} and {self.false_same}")
+
+    @property
+    def any(self) -> bool:
+        return max(self.miss, self.false_same, self.page_miss, self.page_false) > 0.0
+
+
+EXACT = GivenRates()
+
+
+def parse_rates(text: str) -> GivenRates | None:
+    """Read `none` (answers are taken as they are), `estimate` (None), or two rates: misses, and false "same".
+
+    A page is taken to miss as often as a pair, and to pick a wrong one as often as a quarter of that.
+
+    >>> parse_rates("none") == EXACT, parse_rates("estimate"), parse_rates("0.04,0.02").false_same
+    (True, None, 0.02)
+    """
+    if text in ("none", "estimate"):
+        return EXACT if text == "none" else None
+    try:
+        miss, false_same = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"wrong answers are none, estimate, or two rates like 0.04,0.02, not {text!r}") from None
+    return GivenRates(miss, false_same, miss, miss / 4)
+
+
+class Rates:
+    """The rates that are believed now."""
+
+    def __init__(self, given: GivenRates | None) -> None:
+        self.given = given
+        self.repeats = self.missed = 0  # further answers on accepted pairs, and "different" among them
+        self.refuted = self.false = 0  # answers on pairs decided "different", and "same" among them
+        self.page_matches = self.page_missed = 0  # pages that held the cluster which was accepted at last, and did not pick it
+        self.pages = self.false_picks = 0  # pages on which nothing turned out to be the same
+
+    @property
+    def exact(self) -> bool:
+        return self.given is not None and not self.given.any
+
+    @property
+    def false_same(self) -> float:
+        if self.given is not None:
+            return self.given.false_same
+        return min(_MOST_FALSE, (2.0 + self.false) / (50.0 + self.refuted))
+
+    @property
+    def miss(self) -> float:
+        if self.given is not None:
+            return self.given.miss
+        prior = max(0.06, 1.25 * self.false_same)
+        return min(_MOST_MISSED, (20.0 * prior + self.missed) / (20.0 + self.repeats))
+
+    @property
+    def page_miss(self) -> float:
+        if self.given is not None:
+            return max(self.given.page_miss, 1e-4)
+        return min(_MOST_MISSED, (20.0 * 0.06 + self.page_missed) / (20.0 + self.page_matches))
+
+    @property
+    def page_false(self) -> float:
+        if self.given is not None:
+            return max(self.given.page_false, 1e-4)
+        return min(_MOST_FALSE, (0.75 + self.false_picks) / (50.0 + self.pages))

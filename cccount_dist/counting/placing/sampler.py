@@ -1,0 +1,168 @@
+"""`placing`: draw items uniformly without replacement, place each among the clusters found so far, extrapolate (`richness.py`).
+
+Questions follow from answers, so only as many are asked at once as there are items under way (`lanes`). An answer that is
+replaced (people undo, votes settle) makes the engine run again over all answers. Memory O(t d + D²) for t items drawn and D
+clusters seen; an answer takes O(D), an item O(16 D d), a result some milliseconds.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cccount_dist.counting.intervals import check_level
+from cccount_dist.counting.placing.engine import Engine, Key
+from cccount_dist.counting.placing.looks import Looks
+from cccount_dist.counting.placing.rates import EXACT, LARGEST_PAGE, GivenRates, Rates
+from cccount_dist.counting.placing.recheck import false_splits
+from cccount_dist.counting.placing.state import State, Value, Wanted
+from cccount_dist.counting.population import Population
+from cccount_dist.counting.result import CountResult
+from cccount_dist.counting.richness import richness
+from cccount_dist.sampling.types import Answer, Question
+from storage.errors import InputError
+
+
+class PlacingSampler:
+    """The sampler.
+
+    Parameters
+    ----------
+    vectors : (n, d) float32, prepared
+    degree : (n,), NaN for an item that is not counted
+    grid : up to how many clusters one page shows; 1 for pairs only
+    rates : of wrong answers; None to estimate them on the way; EXACT takes answers as they are
+    lanes : items under way at once
+    """
+
+    def __init__(
+        self,
+        vectors: NDArray[np.float32],
+        degree: NDArray[np.float64],
+        *,
+        seed: int = 0,
+        level: float = 0.95,
+        grid: int = 1,
+        rates: GivenRates | None = EXACT,
+        lanes: int = 1,
+    ) -> None:
+        if not 1 <= grid <= LARGEST_PAGE:
+            raise InputError(f"a page shows 1 to {LARGEST_PAGE} clusters, not {grid}")
+        if seed < 0:
+            raise InputError(f"seed must not be negative, and is {seed}")
+        if lanes < 1:
+            raise InputError(f"at least 1 item must be under way, not {lanes}")
+        population = Population(degree)
+        if population.items < 2:
+            raise InputError(f"counting needs at least 2 items with a vector, not {population.items}")
+        self._items = population.items
+        self._level = check_level(level)
+        random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
+        self._order = population.to_items(random.permutation(population.items))
+        self._vectors = vectors
+        self._grid, self._rates, self._lanes = grid, rates, lanes
+        self._answers: dict[Key, Value] = {}
+        self._keys: list[Key] = []  # of each question asked
+        self._numbers: dict[Key, int] = {}
+        self._queue: deque[tuple[list[Key], Wanted]] = deque()
+        self._answered = 0  # same or different
+        self._stale = False
+        self._result: CountResult | None = None
+        self._engine = self._new_engine()
+
+    @property
+    def done(self) -> bool:
+        """True if every item has been placed."""
+        self._refresh()
+        return self._engine.done
+
+    def ask(self, limit: int) -> Sequence[Question]:
+        """Return up to `limit` of the questions and pages that the items under way wait for."""
+        self._refresh()
+        self._queue.extend(self._engine.requests)
+        self._engine.requests.clear()
+        asked: list[Question] = []
+        while self._queue and limit > 0:
+            keys, wanted = self._queue.popleft()
+            fresh = [key for key in keys if key not in self._numbers]  # the others were asked before answers were taken back
+            page = len(self._keys) if wanted.paged else None
+            for key in fresh:
+                self._numbers[key] = len(self._keys)
+                asked.append(Question(len(self._keys), key[0], key[1], "same", wanted.purpose, page))
+                self._keys.append(key)
+            limit -= bool(fresh)
+        return asked
+
+    def tell(self, answers: Sequence[Answer]) -> None:
+        """Take answers in, one after another. All are checked before the first one counts."""
+        for answer in answers:
+            self._check(answer)
+        for answer in answers:
+            self._result = None
+            key = self._keys[answer.question_id]
+            before = self._answers.get(key)
+            self._answered += (answer.value is not None) - (before is not None)
+            if key not in self._answers:
+                self._refresh()
+                self._answers[key] = answer.value
+                self._engine.answered(key)
+            elif before != answer.value:
+                self._answers[key] = answer.value
+                self._stale = True
+
+    def result(self) -> CountResult:
+        """Return the estimate from the items that have been placed."""
+        if self._result is None:
+            self._refresh()
+            self._result = self._estimate()
+        return self._result
+
+    def partition(self) -> list[list[int]]:
+        """Return the clusters found, as far as their members are held: the first and the latest ones."""
+        self._refresh()
+        state = self._engine.state
+        live = np.flatnonzero(state.clusters.live[: len(state.clusters)]).tolist()
+        return [[state.item(j, place) for place in range(int(state.clusters.held[j]))] for j in live]
+
+    def _new_engine(self) -> Engine:
+        looks = Looks(self._vectors, self._order)
+        return Engine(State(looks, Rates(self._rates), self._grid), self._order.tolist(), self._lanes, self._answers)
+
+    def _refresh(self) -> None:
+        if self._stale:
+            self._stale = False
+            self._queue.clear()
+            self._engine = self._new_engine()
+
+    def _estimate(self) -> CountResult:
+        state = self._engine.state
+        counts = state.clusters.counts
+        if not len(counts) or state.placed < 2:
+            return CountResult(None, 1.0, float(self._items), self._level, state.placed, self._answered)
+        splits = false_splits(state)
+        found = richness(counts, self._items, self._level, false_splits=splits, unplaced=len(state.doubtful))
+        details = {
+            "items_placed": float(state.placed),
+            "items_set_aside": float(len(state.doubtful)),
+            "stop_low": found.stop[0],
+            "stop_high": found.stop[1],
+            "false_splits": splits,
+            "miss_rate": state.rates.miss,
+            "false_same_rate": state.rates.false_same,
+            **dict(zip(("chao", "chao_low", "chao_high"), found.chao, strict=True)),
+            **dict(zip(("mixture", "mixture_low", "mixture_high"), found.mixture, strict=True)),
+        }
+        return CountResult(
+            found.estimate, found.low, found.high, self._level, state.placed, self._answered, float(len(counts)), details
+        )
+
+    def _check(self, answer: Answer) -> None:
+        number = answer.question_id
+        if not 0 <= number < len(self._keys):
+            raise InputError(f"question {number} was answered, but only the questions 0 to {len(self._keys) - 1} were asked")
+        u, v, _ = self._keys[number]
+        if {answer.u, answer.v} != {u, v}:
+            raise InputError(f"question {number} is about ({u}, {v}), and its answer about ({answer.u}, {answer.v})")
+        if answer.value is not None and answer.value not in (0.0, 1.0):
+            raise InputError(f"question {number} was answered with {answer.value}: an answer is 1, 0 or unsure")

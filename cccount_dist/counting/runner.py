@@ -1,0 +1,52 @@
+"""A count campaign: the sampler is an estimator of the number of clusters, and its results are estimates over time."""
+
+from dataclasses import replace
+
+from cccount_dist.counting.methods import make_counter
+from cccount_dist.counting.result import CountResult
+from cccount_dist.runner import CampaignRunner, State
+from cccount_dist.sampling.types import Sampler
+from storage.schema import ESTIMATES
+from storage.settings import Goal
+
+
+class CountRunner(CampaignRunner[CountResult]):
+    """Advances a campaign of kind `count`."""
+
+    def make_sampler(self) -> Sampler[CountResult]:
+        settings, inputs = self.settings, self.inputs
+        return make_counter(
+            settings.method,
+            vectors=inputs.vectors,
+            degree=inputs.degree,
+            seed=settings.seed,
+            level=settings.level,
+            parameters=settings.parameters,
+        )
+
+    def result(self) -> CountResult:
+        """The sampler's estimate, or the exact number once the answers settle every pair.
+
+        A campaign that stops at a width has the interval that pays for looking at it after every step.
+        """
+        result = self.sampler.result()
+        if not self.complete:
+            return result if self.folder.goal().target_width is None else result.at_stop()
+        exact = float(self.ledger.constraints.clusters(self.countable))
+        return replace(result, estimate=exact, low=exact, high=exact, certain_low=exact)
+
+    def reached_target(self, goal: Goal) -> bool | None:
+        return None if goal.target_width is None else self.result().relative_width <= goal.target_width
+
+    def write_results(self, state: State, result: CountResult) -> None:
+        row = {
+            "answers": self.ledger.position,
+            "questions": self.ledger.questions,
+            "inferred": self.ledger.inferred,
+            "estimate": result.estimate,
+            "low": result.low,
+            "high": result.high,
+            "level": result.level,
+            "state": state,
+        }
+        self.folder.append_row(ESTIMATES, row)

@@ -1,0 +1,99 @@
+"""From counts of drawn items to the number of clusters: formulas against direct computation."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom, lognorm, norm, poisson
+
+from cccount_dist.counting import mixture
+from cccount_dist.counting.chao import chao_without_replacement
+from cccount_dist.counting.mixture import log_likelihood, mixture_posteriors, size_table
+from cccount_dist.counting.richness import richness, split_cases, without_smallest
+
+COUNTS = np.array([1, 1, 1, 1, 2, 2, 3, 5, 8])
+
+
+def test_chao_is_the_formula_of_sampling_without_replacement() -> None:
+    t, n, f1, f2 = 24, 200, 4, 2
+    w, r = t / (t - 1), (t / n) / (1 - t / n)
+    f0 = f1**2 / (2 * w * f2 + r * f1)
+    variance = f0 + (2 * w * f2 * f0**2 + f1**2 * f0) ** 2 / f1**5 + 4 * w**2 * f2 * (f0 / f1) ** 4
+    factor = math.exp(norm.ppf(0.975) * math.sqrt(math.log(1 + variance / f0**2)))
+    assert chao_without_replacement(COUNTS, n, 0.95) == pytest.approx((9 + f0, 9 + f0 / factor, 9 + f0 * factor))
+
+
+def test_chao_of_a_whole_collection_is_what_was_seen() -> None:
+    assert chao_without_replacement(COUNTS, 24, 0.95) == (9.0, 9.0, 9.0)
+
+
+def test_without_any_match_only_the_number_of_items_bounds_the_count() -> None:
+    assert chao_without_replacement(np.ones(30, np.int64), 1000, 0.95)[2] == 1000.0
+
+
+def test_the_likelihood_is_the_sum_over_all_sizes() -> None:
+    items = 120  # every size is on the grid
+    table = size_table(items)
+    row = 7 * mixture.MEANS + 90  # log-normal, spread 0.75
+    location = np.linspace(-1.0, np.log(items) + 0.5, mixture.MEANS)[90]
+    sizes = np.arange(1, items + 1)
+    upper = lognorm.cdf(np.append(sizes[:-1] + 0.5, np.inf), 0.75, scale=math.exp(location))
+    chance = np.diff(upper, prepend=0.0)
+    share = COUNTS.sum() / items
+    clusters = items / (chance * sizes).sum()
+    unseen = (chance * (1 - share) ** sizes).sum()
+    direct = len(COUNTS) * math.log(clusters) - clusters * (1 - unseen)
+    direct += sum(math.log((chance * binom.pmf(count, sizes, share)).sum()) for count in COUNTS)
+    likelihood, not_seen = log_likelihood(table, COUNTS, items)
+    assert likelihood[row] == pytest.approx(direct, rel=1e-6)
+    assert not_seen[row] == pytest.approx(clusters * unseen, rel=1e-6)
+
+
+def test_quantiles_are_those_of_the_mixture_of_poisson_laws() -> None:
+    posterior = mixture_posteriors([(1.0, COUNTS)], 120)[0]
+    direct = np.zeros(121)
+    for seen, mean, weight in zip(posterior.seen, posterior.mean, posterior.weight, strict=True):
+        direct += weight * poisson.cdf(np.arange(121) - seen, mean)
+    for probability in (0.025, 0.5, 0.975):
+        expected = min(float(np.searchsorted(direct, probability)), posterior.most)
+        assert posterior.quantile(probability) == expected
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    counts=st.lists(st.integers(1, 12), min_size=1, max_size=30), more=st.integers(0, 500), false=st.sampled_from([0.0, 0.5, 4.0])
+)
+def test_an_estimate_lies_in_its_interval_and_within_what_is_possible(counts: list[int], more: int, false: float) -> None:
+    array = np.array(counts)
+    items = int(array.sum()) + more
+    if items < 2:
+        return
+    found = richness(array, items, 0.95, false_splits=false)
+    assert 1.0 <= found.low <= found.estimate <= found.high <= len(counts) + more
+    if false == 0.0:
+        assert found.low >= len(counts)
+
+
+def test_everything_drawn_is_everything_known() -> None:
+    found = richness(COUNTS, 24, 0.95)
+    assert (found.low, found.estimate, found.high) == (9.0, 9.0, 9.0)
+
+
+def test_items_that_nobody_could_place_widen_the_interval_and_leave_the_estimate() -> None:
+    plain, wide = richness(COUNTS, 300, 0.95), richness(COUNTS, 300, 0.95, unplaced=4)
+    assert wide.estimate == plain.estimate
+    assert wide.low <= plain.low
+    assert wide.high > plain.high
+
+
+def test_false_splits_lower_the_count() -> None:
+    assert richness(COUNTS, 300, 0.95, false_splits=2.0).estimate < richness(COUNTS, 300, 0.95).estimate
+
+
+def test_taking_back_splits_keeps_the_items() -> None:
+    fewer = without_smallest(COUNTS, 3)
+    assert len(fewer) == 6
+    assert fewer.sum() == COUNTS.sum()
+    assert sum(weight for weight, _ in split_cases(COUNTS, 1.5)) == pytest.approx(1.0)

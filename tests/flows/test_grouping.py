@@ -1,0 +1,91 @@
+"""Grouping campaigns through the front door: labels for every item, growing budgets, people, settings that hold."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from numpy.typing import NDArray
+
+from cccount_dist import Campaign, Response
+from cccount_dist.clustering.methods import METHODS
+from cccount_dist.metrics import ari, nmi
+from flows.campaign import advance, status
+from flows.counting import CountOptions, count
+from flows.grouping import ClusterOptions, cluster
+from flows.report import write_reports
+from flows.verify import verify
+from storage.errors import InputError
+from tests.flows.conftest import cccount
+
+
+def simulated(method: str, budget: int, **options: object) -> ClusterOptions:
+    clusters = 10 if method == "hacc" else None
+    return ClusterOptions(method, budget=budget, oracle="labels", **{"clusters": clusters, **options})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_item_gets_a_label_and_answers_improve_them(workspace: Path, labels: NDArray[np.int64], method: str) -> None:
+    place = str(workspace)
+    start = cluster(place, "g", simulated(method, 0))
+    reached = cluster(place, "g", simulated(method, 60))
+    table = pq.read_table(reached["labels"])
+    assert table.column("item").to_pylist() == list(range(len(labels)))
+    found = table.column("cluster").to_numpy()
+    assert found.min() == 0
+    assert len(np.unique(found)) == reached["clusters"]
+    assert reached["nmi"] == pytest.approx(nmi(labels, found))
+    assert reached["ari"] == pytest.approx(ari(labels, found))
+    assert reached["questions"] <= 60
+    assert reached["nmi"] > max(0.6, start["nmi"] - 0.02)
+    assert verify(place)["ok"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_larger_budget_goes_on_as_if_it_had_been_given_at_once(workspace: Path, method: str) -> None:
+    place = str(workspace)
+    cluster(place, "grown", simulated(method, 20))
+    grown = cluster(place, "grown", simulated(method, 40))
+    at_once = cluster(place, "once", simulated(method, 40))
+    assert {**grown, "campaign": "", "labels": ""} == {**at_once, "campaign": "", "labels": ""}
+    assert pq.read_table(grown["labels"]).equals(pq.read_table(at_once["labels"]))
+    assert advance(place, "grown") == grown
+
+
+def test_people_group_what_is_ready(workspace: Path, labels: NDArray[np.int64]) -> None:
+    place = str(workspace)
+    waiting = cluster(place, "g", ClusterOptions(METHODS[0], clusters=10, budget=12))
+    assert waiting["state"] == "waiting"
+    campaign = Campaign.open(place, "g")
+    for _ in range(20):
+        questions = campaign.ask(100)
+        campaign.tell(Response(q.id, float(labels[q.u] == labels[q.v])) for q in questions)
+        waiting = advance(place, "g")
+        if waiting["state"] != "waiting":
+            break
+    assert waiting["state"] == "done"
+    assert waiting["questions"] == 12
+    row = status(place)["campaigns"][0]
+    assert row["result"]["clusters"] == waiting["clusters"]
+
+
+def test_settings_are_frozen(workspace: Path) -> None:
+    place = str(workspace)
+    cluster(place, "g", simulated("hacc", 5))
+    with pytest.raises(InputError, match="--clusters 10, not 9"):
+        cluster(place, "g", simulated("hacc", 6, clusters=9))
+    with pytest.raises(InputError, match="is a cluster campaign"):
+        count(place, "g", CountOptions(budget=5))
+    with pytest.raises(InputError, match="reports are about counts"):
+        write_reports(place, "g")
+    with pytest.raises(InputError, match="--clusters must be at least 1"):
+        ClusterOptions(clusters=0)
+
+
+def test_the_command_groups_and_says_so(workspace: Path) -> None:
+    shown = cccount(
+        "cluster", workspace, "--method", "hacc", "--clusters", "10", "--budget", "10", "--oracle", "labels", "--json"
+    )
+    assert shown.code == 0, shown.err
+    assert {"campaign", "method", "clusters", "questions", "inferred", "state", "labels", "nmi", "ari"} <= set(shown.json)
+    assert "groups" in cccount("status", workspace).out

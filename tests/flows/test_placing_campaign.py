@@ -1,0 +1,115 @@
+"""Placing through the front door: kills between the two writes, pages, people who answer a few questions at a time."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from cccount_dist import Campaign, Response
+from cccount_dist.counting.runner import CountRunner
+from cccount_dist.inputs import load_inputs
+from flows.campaign import advance, open_campaign
+from flows.counting import CountOptions, count
+from storage.campaigns import CampaignFolder
+from storage.errors import InputError, WorkspaceError
+from storage.workspace import Workspace
+
+
+def simulated(budget: int, **options: object) -> CountOptions:
+    return CountOptions(method="placing", oracle="labels", budget=budget, **options)  # type: ignore[arg-type]
+
+
+def log_of(workspace: Path, name: str) -> tuple[list[tuple[int, ...]], list[tuple[object, ...]]]:
+    log = CampaignFolder(Workspace.open(workspace), name).log
+    questions = [tuple(row.values()) for row in log.questions().drop_columns(["asked_at"]).to_pylist()]
+    answers = log.answers().select(["question_id", "u", "v", "value", "source"]).to_pylist()
+    return questions, [tuple(row.values()) for row in answers]
+
+
+def test_a_step_of_many_rounds_writes_two_parts(workspace: Path) -> None:
+    reached = count(str(workspace), "c", simulated(30))
+    assert reached["questions"] == 30
+    assert reached["clusters_seen"] <= 10
+    assert reached["low"] <= 10 <= reached["high"]
+    folder = Path(str(workspace)) / "campaigns" / "c"
+    assert len(list((folder / "questions").glob("*.parquet"))) == 1
+    assert len(list((folder / "answers").glob("*.parquet"))) == 1
+
+
+@pytest.mark.parametrize("options", [{}, {"error_rate": 0.1, "grid": 6}])
+def test_killed_between_questions_and_answers_a_step_is_finished_as_it_was(workspace: Path, options: dict[str, object]) -> None:
+    folder = open_campaign(str(workspace), "killed", "count", simulated(300, **options))
+
+    class KilledError(Exception):
+        pass
+
+    def refuse(*_: object, **__: object) -> None:
+        raise KilledError
+
+    with folder.lease() as lease:
+        runner = CountRunner(folder, lease, load_inputs(folder.workspace))
+        runner.step(batch=60)
+        runner.folder.log.append_answers = refuse  # type: ignore[method-assign, assignment]
+        with pytest.raises(KilledError):
+            runner.step(batch=60)
+    count(str(workspace), "killed", simulated(300, **options))
+    count(str(workspace), "whole", simulated(300, **options))
+    killed, whole = log_of(workspace, "killed"), log_of(workspace, "whole")
+    assert killed[1] == whole[1]
+    assert [row[:5] for row in killed[0]] == [row[:5] for row in whole[0]]
+
+
+def test_a_killed_simulation_that_is_continued_with_other_answers_is_refused(workspace: Path) -> None:
+    folder = open_campaign(str(workspace), "c", "count", simulated(300))
+    with folder.lease() as lease:
+        runner = CountRunner(folder, lease, load_inputs(folder.workspace))
+        runner.folder.log.append_answers = lambda *_, **__: 0  # type: ignore[method-assign]
+        runner.step(batch=60)
+    with pytest.raises(WorkspaceError, match="run it once with the --oracle"):
+        count(str(workspace), "c", CountOptions(budget=300))
+    assert count(str(workspace), "c", simulated(300))["questions"] == 300
+
+
+def test_effort_is_reported_in_pairs_pages_and_seconds(workspace: Path) -> None:
+    reached = count(str(workspace), "c", simulated(150, grid=24, pair_seconds=10.0, page_seconds=20.0))
+    assert reached["glances"] > 0
+    assert reached["human_seconds"] == 10.0 * reached["questions"] + 20.0 * reached["glances"]
+    assert 150 <= reached["questions"] + 2 * reached["glances"] < 152
+    assert count(str(workspace), "c", simulated(150, grid=24, pair_seconds=10.0, page_seconds=20.0)) == reached
+
+
+def test_people_answer_what_is_ready_and_the_campaign_goes_on(workspace: Path, labels: NDArray[np.int64]) -> None:
+    place = str(workspace)
+    reached = count(place, "c", CountOptions(budget=120, wrong_answers="none"))
+    campaign = Campaign.open(place, "c")
+    steps = 0
+    while reached["state"] == "waiting" and steps < 200:
+        questions = campaign.ask(5)
+        assert questions
+        campaign.tell([Response(q.id, float(labels[q.u] == labels[q.v]), "ana") for q in questions])
+        reached = advance(place, "c")
+        steps += 1
+    assert reached["state"] == "done"
+    assert reached["questions"] == 120
+    assert 1 < reached["clusters_seen"] <= 10
+    assert advance(place, "c") == reached
+
+
+def test_what_people_said_in_another_campaign_is_known_even_where_answers_may_be_wrong(
+    workspace: Path, labels: NDArray[np.int64]
+) -> None:
+    place = str(workspace)
+    for name in ("first", "second"):
+        reached = count(place, name, CountOptions(budget=60))  # wrong answers are allowed for
+        campaign = Campaign.open(place, name)
+        while reached["state"] == "waiting" and (questions := campaign.ask(16)):
+            campaign.tell([Response(q.id, float(labels[q.u] == labels[q.v]), "ana") for q in questions])
+            reached = advance(place, name)
+        assert (reached["inferred"] > 0) == (name == "second")
+        assert reached["contradictions"] == 0
+
+
+def test_pages_are_refused_of_a_method_that_asks_pairs(workspace: Path) -> None:
+    with pytest.raises(InputError, match="--grid and --wrong-answers are for the method placing"):
+        count(str(workspace), "c", CountOptions(method="nis", grid=8))
