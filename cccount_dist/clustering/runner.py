@@ -64,12 +64,9 @@ class ClusterRunner(CampaignRunner[Grouping]):
 
 def agreement(result: Grouping, labels: NDArray[np.int64] | None) -> tuple[float | None, float | None]:
     """Return NMI and ARI over the items that have a label and a cluster; None where nothing is known."""
-    if labels is None:
+    if labels is None or not np.any((labels >= 0) & (result.labels >= 0)):
         return None, None
-    known = (labels >= 0) & (result.labels >= 0)
-    if not known.any():
-        return None, None
-    return nmi(labels[known], result.labels[known]), ari(labels[known], result.labels[known])
+    return nmi(labels, result.labels), ari(labels, result.labels)
 
 
 def _neighbor_lists(workspace: Workspace) -> tuple[NDArray[np.int32], NDArray[np.float32]]:

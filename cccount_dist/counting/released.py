@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.counting.nested import NestedSampler, Proposal
+from cccount_dist.counting.nested_mc import UniformProposal
 from cccount_dist.counting.population import Population
 from cccount_dist.counting.similarities import Similarity
 from cccount_dist.similarity.draws import WeightedDraws
@@ -67,20 +68,10 @@ class ReleasedProposal:
         return self._last[1]
 
 
-class ReleasedUniform:
+class ReleasedUniform(UniformProposal):
     """Q = q = 1/n, the anchor itself included."""
 
     name = "nested-mc-released"
-
-    def __init__(self, degree: NDArray[np.float64]) -> None:
-        self._population = Population(degree)
-
-    @property
-    def items(self) -> int:
-        return self._population.items
-
-    def anchor(self, uniform: float) -> tuple[int, float]:
-        return self._population.item(int(uniform * self.items)), 1.0 / self.items
 
     def draw(self, u: int, uniform: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:  # noqa: ARG002
         place = np.floor(uniform[:, 1] * self.items).astype(np.int64)

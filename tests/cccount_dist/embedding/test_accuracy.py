@@ -44,7 +44,6 @@ def test_hog_knows_handwritten_characters() -> None:
 
 
 def test_the_default_encoder_knows_chimpanzee_faces() -> None:
-    pytest.importorskip("onnxruntime")
     czoo = collection("chimp_czoo_112px_jpeg")
     data, cuts = czoo["jpeg"].tobytes(), czoo["offsets"].tolist()
     pictures = [decode(data[a:b], side=192) for a, b in pairwise(cuts)]

@@ -13,9 +13,6 @@ from cccount_dist.embedding.encoders.onnx import OnnxEncoder
 from storage.errors import InputError
 from tests.cccount_dist.embedding.pictures import noise
 
-pytest.importorskip("onnxruntime")
-pytest.importorskip(efficientnet.PACKAGE)
-
 
 @pytest.fixture(scope="module")
 def tensors() -> Tensors:

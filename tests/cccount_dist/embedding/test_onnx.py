@@ -11,8 +11,6 @@ from cccount_dist.embedding.encoders.onnxfile import GraphWriter
 from storage.errors import InputError
 from tests.cccount_dist.embedding.pictures import noise
 
-pytest.importorskip("onnxruntime")
-
 
 def small_model(path: Path, shape: tuple[int | str, ...] = ("n", 3, 8, 8)) -> str:
     """A convolution with a known answer, written by our own writer and read by onnxruntime."""
