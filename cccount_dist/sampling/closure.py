@@ -79,6 +79,22 @@ def separation(items: Table, slots: Table, u: int, v: int) -> int:
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
+def relations(items: Table, slots: Table, first: Table, second: Table, out: NDArray[np.int8]) -> None:
+    """Say of each pair of items whether they are known to be the same (1), different (0), or neither (-1)."""
+    known = items.shape[0]
+    for place in range(out.shape[0]):
+        u, v = first[place], second[place]
+        if u == v:
+            out[place] = 1
+        elif u >= known or v >= known:
+            out[place] = -1
+        elif items[u, SET] == items[v, SET]:
+            out[place] = 1
+        else:
+            out[place] = 0 if separation(items, slots, u, v) >= 0 else -1
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _chain(items: Table, answers: Table, name: int, link: int) -> None:
     answers[link >> 1, NEXT + (link & 1)] = items[name, LINK]
     items[name, LINK] = link
