@@ -9,7 +9,7 @@ from cccount_dist.runner import CampaignRunner, Progress
 from flows.progress import progress, progress_when_needed
 from storage.campaigns import CampaignFolder
 from storage.errors import ConflictError, InputError
-from storage.schema import ESTIMATES, GROUPINGS
+from storage.schema import ESTIMATES, GROUPINGS, SUBCLUSTERINGS
 from storage.settings import Goal, Scalar, Settings
 from storage.version import __version__
 from storage.workspace import Workspace
@@ -18,6 +18,7 @@ ResultT = TypeVar("ResultT")
 RESULTS = {  # where the results of each kind of campaign are, and what of them `status` shows
     "count": (ESTIMATES, ("estimate", "low", "high", "level")),
     "cluster": (GROUPINGS, ("clusters", "nmi", "ari")),
+    "subcluster": (SUBCLUSTERINGS, ("subclusters", "sjc", "coverage", "purity")),
 }
 
 
@@ -134,9 +135,11 @@ def advance(workspace: str, campaign: str) -> dict[str, Any]:
     """One idempotent step: what a scheduled run does."""
     from flows.counting import advance_count
     from flows.grouping import advance_grouping
+    from flows.subcluster import advance_subclusters
 
     folder = CampaignFolder(Workspace.open(workspace), campaign)
-    return advance_grouping(folder) if folder.settings().kind == "cluster" else advance_count(folder)
+    kinds = {"count": advance_count, "cluster": advance_grouping, "subcluster": advance_subclusters}
+    return kinds[folder.settings().kind](folder)
 
 
 def status(workspace: str, campaign: str | None = None) -> dict[str, Any]:

@@ -30,6 +30,7 @@ embed_stage = retried(stages.embed)
 neighbors_stage = retried(stages.neighbors)
 count_stage = retried(stages.count)
 cluster_stage = retried(stages.cluster)
+subcluster_stage = retried(stages.subcluster)
 advance_stage = retried(stages.advance)
 verify_stage = task(stages.verify)
 
@@ -48,6 +49,7 @@ embed = _flow_of(embed_stage)
 neighbors = _flow_of(neighbors_stage)
 count = _flow_of(count_stage)
 cluster = _flow_of(cluster_stage)
+subcluster = _flow_of(subcluster_stage)
 verify = _flow_of(verify_stage)
 
 

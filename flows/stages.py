@@ -88,6 +88,27 @@ def cluster(
     return cluster(workspace, campaign, ClusterOptions(method, clusters, seed, budget, oracle, error_rate))
 
 
+def subcluster(
+    workspace: str,
+    campaign: str = "subcluster",
+    clusters: int | None = None,
+    size: int | None = None,
+    start: str | None = None,
+    seed: int | None = None,
+    budget: int = 1000,
+    oracle: str = "people",
+    error_rate: float = 0.0,
+    compute: str = "local",
+    workers: int | None = None,
+    memory_limit: str | None = None,
+) -> Report:
+    """Start a subclustering campaign or go on with it, until its budget is used or it waits for people."""
+    from flows.subcluster import SubclusterOptions, subcluster
+
+    options = SubclusterOptions(clusters, size, start, seed, budget, oracle, error_rate)
+    return subcluster(workspace, campaign, options, compute=compute, workers=workers, memory_limit=memory_limit)
+
+
 def advance(workspace: str, campaign: str) -> Report:
     """Advance a campaign by one idempotent step."""
     from flows.campaign import advance

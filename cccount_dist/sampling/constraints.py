@@ -71,12 +71,12 @@ class Constraints:
             return SAME
         return DIFFERENT if closure.separation(self._items, self._slots, u, v) >= 0 else None
 
-    def relations(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int8]:
-        """Return for many pairs of items at once: 1 known to be the same, 0 different, -1 neither. Both are broadcast."""
+    def relations(self, items: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int8]:
+        """Return how items (m,) relate to others, (m, k) or the same (k,) for all: 1 same, 0 different, -1 not known."""
         self._refresh()
-        first, second = np.broadcast_arrays(first, second)
-        out = np.empty(first.shape, np.int8)
-        closure.relations(self._items, self._slots, first.ravel(), second.ravel(), out.reshape(-1))
+        table = np.ascontiguousarray(others if others.ndim == 2 else others[None, :])
+        out = np.empty((len(items), table.shape[1]), np.int8)
+        closure.relations(self._items, self._slots, np.ascontiguousarray(items), table, out)
         return out
 
     def names(self, items: NDArray[np.int64]) -> NDArray[np.int64]:

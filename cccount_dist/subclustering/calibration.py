@@ -22,8 +22,8 @@ Floats64 = NDArray[np.float64]
 
 def first_scale(candidates: Candidates, clusters: int) -> float:
     """Return λ before anything was answered."""
-    rows = [candidates.squared_from(place) for place in range(min(_SAMPLE, len(candidates)))]
-    distance = candidates.real(np.concatenate([np.delete(row, place) for place, row in enumerate(rows)]))
+    squared = candidates.squared_from(np.arange(min(_SAMPLE, len(candidates))))
+    distance = candidates.real(squared[~np.eye(*squared.shape, dtype=np.bool_)])
     if not len(distance) or distance.max() == 0.0:
         return 1.0
     share = 1.0 / max(clusters, 2)

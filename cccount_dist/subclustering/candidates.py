@@ -109,10 +109,9 @@ class Candidates:
         """Return the distances that squared whole numbers stand for."""
         return np.asarray(np.sqrt(squared.astype(np.float64)) / self._unit)
 
-    def squared_from(self, place: int, places: Int64s | None = None) -> Int64s:
-        """Return the squared distances of one candidate to all candidates, or to those at some places."""
-        others = self.rows if places is None else self.rows.take(places)
-        return self.rows.take(np.array([place])).squared_to(others)[0]
+    def squared_from(self, places: Int64s) -> Int32s:
+        """Return the squared distances of some candidates to all candidates."""
+        return self.rows.take(places).squared_to(self.rows)
 
     def distances(self) -> Floats:
         """Return the distances of all candidates to each other: 4 R² bytes, for a warm start."""

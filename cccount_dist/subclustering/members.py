@@ -57,13 +57,13 @@ class Members:
 
     def relation(self) -> NDArray[np.int8]:
         """Return for each place: 1 known to be the same as the centroid, 0 different, -1 unknown or empty."""
-        found = self._known.relations(self.items[:, :1], np.maximum(self.items, 0))
+        found = self._known.relations(self.items[:, 0], np.maximum(self.items, 0))
         found[self.items == EMPTY] = -1
         return found
 
     def relation_of(self, k: int) -> NDArray[np.int8]:
         """Return the same for one subcluster."""
-        found = self._known.relations(self.items[k, 0], np.maximum(self.items[k], 0))
+        found = self._known.relations(self.items[k, :1], np.maximum(self.items[k], 0))[0]
         found[self.items[k] == EMPTY] = -1
         return found
 
@@ -121,7 +121,7 @@ class Members:
         while True:
             index, squared = self._lists_of(k, length)
             free = ~self._held[index]
-            free[free] = self._known.relations(np.int64(centroid), index[free]) != 0
+            free[free] = self._known.relations(self.items[k, :1], index[free])[0] != 0
             index, squared = index[free], squared[free]
             for at in np.lexsort((index, squared)).tolist():
                 if pair_of(centroid, int(index[at])) not in self._unsure:

@@ -29,7 +29,7 @@ class Options:
     size: int = 10
     seed: int = 0
     restricted: int | None = None  # size of the restricted set; None: 25 for each cluster
-    start: str = "pam"  # the first centroids: `random` candidates, as in the paper, or the medoids of the restricted set
+    start: str = "random"  # the first centroids: `random` candidates, as in the paper, or the medoids of the restricted set
     weight: float = 1.0  # of the second part of the cost; 2 is the paper's product over ordered pairs
     scale: float | None = None  # λ; None: guessed from K, then fitted to the answers
 

@@ -5,9 +5,8 @@ Between: are these two centroids the same? Worth P(same). Within: is this image 
 the passive optimisation go on; "different" within a subcluster replaces the image, and that place is asked about first until
 it is filled or has had H_bc / H_wc questions: then it waits.
 
-An answer is taken in by itself, so how answers arrive together changes nothing. Open questions form a forest over what is known
-to be the same: no answers to some of them can imply an answer to another, so nothing is asked that follows. Time O(K² + K n) for
-a question, O(K R) for each swap; memory O(K (K + R)).
+An answer is taken in by itself, so how answers arrive together changes nothing. Several questions may be open (`waiting.py`).
+Time O(K² + K n) for a question, O(K R) for each swap; memory O(K (K + R)).
 """
 
 from collections.abc import Sequence
@@ -24,6 +23,7 @@ from cccount_dist.subclustering.members import Members, Pair, pair_of
 from cccount_dist.subclustering.passive import Options, first_selection, subclusters_of
 from cccount_dist.subclustering.result import EMPTY, Subclusters
 from cccount_dist.subclustering.tally import Tally
+from cccount_dist.subclustering.waiting import Trees
 from storage.errors import InputError
 
 FIRST_FIT, NEXT_FIT = 32, 1.5  # λ is fitted after so many answers, and whenever there are so many times more
@@ -147,7 +147,7 @@ class ActiveSubclustering:
     def _look_at_centroids(self) -> None:
         """Renew P(same) of all pairs of centroids, and which of them are not known."""
         centroids = self._selection.centroids
-        relation = self._known.relations(centroids[:, None], centroids)
+        relation = self._known.relations(centroids, centroids)
         self._between_distance = self._selection.between()
         self._between = np.where(relation < 0, np.exp(-self._between_distance / self._selection.scale), relation)
         np.fill_diagonal(self._between, 0.0)
@@ -190,35 +190,20 @@ class ActiveSubclustering:
         return Asked(first, second, WITHIN, float(self._members.reach[k, place]), k, place)
 
     def _not_held(self, within: NDArray[np.bool_], between: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Leave out pairs that open questions connect, directly or by a path, and pairs about which nobody could tell."""
+        """Leave out what an answer to an open question could imply, and pairs of centroids that nobody could tell apart."""
         items, centroids = self._members.items, self._selection.centroids
-        trees = self._trees(np.concatenate([centroids, items.ravel()]))
-        of_centroid, of_item = trees[: len(centroids)], trees[len(centroids) :].reshape(items.shape)
-        within = within & (of_item != of_centroid[:, None])
-        between = between & (of_centroid[:, None] != of_centroid)
-        if self._unsure:
-            place = {int(item): k for k, item in enumerate(centroids)}
-            for u, v in self._unsure:
-                if u in place and v in place:
-                    between[place[u], place[v]] = between[place[v], place[u]] = False
+        if self._open:
+            trees = Trees(self._known, self._open, np.maximum(items, 0).ravel())
+            of_item = trees.of_item.reshape(items.shape)
+            within = within & trees.joinable(of_item[:, :1], of_item)
+            between = between & trees.joinable(of_item[:, :1], of_item[None, :, 0])
+        place = {int(item): k for k, item in enumerate(centroids)}
+        unsure = [(place[u], place[v]) for u, v in self._unsure if u in place and v in place]
+        if unsure:
+            between = between.copy()
+            for i, j in unsure:
+                between[i, j] = between[j, i] = False
         return within, between
-
-    def _trees(self, items: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return a name for the tree of each item in the forest of open questions."""
-        names = self._known.names(np.maximum(items, 0))
-        if not self._open:
-            return names
-        ends = self._known.names(np.array(list(self._open)))
-        up: dict[int, int] = {}
-
-        def root(name: int) -> int:
-            while (above := up.get(name, name)) != name:
-                name = above
-            return name
-
-        for first, second in ends.tolist():
-            up[root(first)] = root(second)
-        return np.array([root(name) for name in names.tolist()])
 
 
 def _largest(values: NDArray[np.float64], allowed: NDArray[np.bool_]) -> tuple[int, int] | None:

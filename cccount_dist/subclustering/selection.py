@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.subclustering.candidates import Candidates
-from cccount_dist.subclustering.distances import Int64s, compiled
+from cccount_dist.subclustering.distances import Int32s, Int64s, compiled
 
 _LEAST = 1e-9  # what a swap must save: below that it is rounding
 Costs = NDArray[np.float64]
@@ -153,11 +153,11 @@ class Selection:
         before = self.chosen.copy()
         self._first_part()
         while True:
-            if self._swap(any_overlap=False):
+            if self.swap():
                 continue
             if not self.infinite_pairs:
                 break
-            if self._swap(any_overlap=True):
+            if self.swap(any_overlap=True):
                 continue
             if not self.candidates.can_grow:
                 break
@@ -166,7 +166,8 @@ class Selection:
             self._first_part()
         return [int(k) for k in np.flatnonzero(before != self.chosen)]
 
-    def _swap(self, *, any_overlap: bool) -> bool:
+    def swap(self, *, any_overlap: bool = False) -> bool:
+        """Make the swap that lowers the cost most, and return whether there was one (`best_swap`)."""
         k, r, _, _ = best_swap(self._own, self._pairs, self._infinite, self._overlaps, self.chosen, any_overlap)
         if k < 0:
             return False
@@ -178,7 +179,7 @@ class Selection:
         candidates = self.candidates
         shape = len(self.chosen), len(candidates)
         self._pairs, self._infinite, self._overlaps = np.empty(shape), np.empty(shape, np.int8), np.empty(shape, np.int8)
-        self._squared = np.empty(shape, np.int64)
+        self._squared = np.empty(shape, np.int32)
         # What each candidate would have as its subcluster. A place that nothing can fill holds the candidate once more.
         nearest = np.column_stack([candidates.items, candidates.index[:, : candidates.size - 1]])
         self._nearest = np.where(nearest < 0, nearest[:, :1], nearest)
@@ -208,7 +209,7 @@ class Selection:
         names, sizes = np.unique(self._known.names(touched), return_counts=True)
         same = sizes[np.searchsorted(names, self._known.names(items))] - 1
         index = candidates.index[places].astype(np.int64)
-        relation = self._known.relations(items[:, None], np.maximum(index, 0))
+        relation = self._known.relations(items, np.maximum(index, 0))
         unknown = (relation < 0) & (index >= 0)
         distance = candidates.real(candidates.squared[places])
         needed = np.maximum(wanted - same, 0)[:, None]
@@ -219,7 +220,7 @@ class Selection:
 
     def _row(self, k: int) -> None:
         candidates, place = self.candidates, int(self.chosen[k])
-        relation = self._known.relations(candidates.items[place], candidates.items)
+        relation = self._known.relations(candidates.items[place : place + 1], candidates.items)[0]
         self._squared[k] = self._set_distances(place)
         self._pairs[k], self._infinite[k] = self._costs(self._squared[k], relation)
         self._pairs[k, place], self._infinite[k, place] = 0.0, 0
@@ -227,11 +228,11 @@ class Selection:
         self._overlaps[k] = self._mark[self._nearest].any(axis=1)
         self._mark[self._nearest[place]] = False
 
-    def _set_distances(self, place: int) -> Int64s:
+    def _set_distances(self, place: int) -> Int32s:
         """Return the squared distance of each candidate to one of them: the least of any two that are known to be the same."""
         candidates = self.candidates
         own = self._sets.get(self._name(place), np.array([place]))
-        squared = candidates.rows.take(own).squared_to(candidates.rows).min(axis=0)
+        squared = candidates.squared_from(own).min(axis=0)
         for places in self._sets.values():
             squared[places] = squared[places].min()
         return squared
@@ -242,12 +243,12 @@ class Selection:
     def _columns(self, places: Int64s, rows: Int64s) -> None:
         """Renew what candidates that are known to be the same cost beside the centroids of some rows."""
         squared = self._squared[np.ix_(rows, places)].min(axis=1)
-        relation = self._known.relations(self.candidates.items[places[0]], self.candidates.items[self.chosen[rows]])
+        relation = self._known.relations(self.candidates.items[places[:1]], self.centroids[rows])[0]
         cost, infinite = self._costs(squared, relation)
         at = np.ix_(rows, places)
         self._squared[at], self._pairs[at], self._infinite[at] = squared[:, None], cost[:, None], infinite[:, None]
 
-    def _costs(self, squared: Int64s, relation: Marks) -> tuple[Costs, Marks]:
+    def _costs(self, squared: Int32s, relation: Marks) -> tuple[Costs, Marks]:
         cost = self._weight * pair_cost(self.candidates.real(squared), self.scale)
         infinite = (relation == 1) | ((relation < 0) & (squared == 0))
         cost[infinite | (relation == 0)] = 0.0
