@@ -45,10 +45,9 @@ def _remove_passes(top: ScratchPath, *, keep: str | None = None) -> None:
                 if other.name != keep:
                     shutil.rmtree(other)
     else:
-        names = {key.removeprefix(f"{top.key}/").partition("/")[0] for key in top.objects.keys(top.key)}
-        for other in names:
-            if other.startswith(_PREFIX) and other != keep:
-                top.objects.delete(f"{top.key}/{other}")
+        for passed in {key.removeprefix(f"{top.key}/").partition("/")[0] for key in top.objects.keys(top.key)}:
+            if passed.startswith(_PREFIX) and passed != keep:
+                top.objects.delete(f"{top.key}/{passed}")
 
 
 @contextmanager
