@@ -35,12 +35,15 @@ answers_app = typer.Typer(
 )
 app.add_typer(answers_app, name="answers")
 
-Workspace = Annotated[str, typer.Argument(metavar="WORKSPACE", help="The workspace's folder.", show_default=False)]
+Workspace = Annotated[
+    str, typer.Argument(metavar="WORKSPACE", help="The workspace: a folder, or s3://bucket/prefix.", show_default=False)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
 Compute = Annotated[
     str,
     typer.Option(
-        metavar="local|tcp://…|tls://…", help="Where to compute: a Dask cluster of this machine, or a scheduler's address."
+        metavar="local|tcp://…|tls://…|PROFILE",
+        help="Where to compute: this machine, a Dask scheduler's address, or a profile such as slurm.",
     ),
 ]
 Workers = Annotated[
