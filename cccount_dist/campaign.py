@@ -7,6 +7,7 @@ answer is acknowledged when it is durable, never when it has been computed on.
 import uuid
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -14,7 +15,7 @@ from cccount_dist.sampling.ledger import Ledger, LoggedAnswer
 from cccount_dist.sampling.logged import answers_of, answers_table, questions_of
 from cccount_dist.sampling.types import Question
 from storage.campaigns import CampaignFolder
-from storage.errors import InputError
+from storage.errors import ConflictError, InputError, StoreError
 from storage.workspace import Workspace
 
 
@@ -71,7 +72,12 @@ class Campaign:
         if not rows:
             return 0
         with self._folder.journal() as journal:
-            return journal.record(answers_table(rows, seconds=[response.seconds for response in given]))
+            recorded = journal.record(answers_table(rows, seconds=[response.seconds for response in given]))
+            if self._folder.workspace.is_remote:
+                # The journal is this host's, and the campaign may be advanced on another: what is durable here goes there.
+                with suppress(StoreError, ConflictError):  # the next answer, or an `advance` on this host, takes it along
+                    journal.seal(self._folder.log)
+            return recorded
 
     @property
     def ledger(self) -> Ledger:

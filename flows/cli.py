@@ -35,12 +35,15 @@ answers_app = typer.Typer(
 )
 app.add_typer(answers_app, name="answers")
 
-Workspace = Annotated[str, typer.Argument(metavar="WORKSPACE", help="The workspace's folder.", show_default=False)]
+Workspace = Annotated[
+    str, typer.Argument(metavar="WORKSPACE", help="The workspace: a folder, or s3://bucket/prefix.", show_default=False)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
 Compute = Annotated[
     str,
     typer.Option(
-        metavar="local|tcp://…|tls://…", help="Where to compute: a Dask cluster of this machine, or a scheduler's address."
+        metavar="local|tcp://…|tls://…|PROFILE",
+        help="Where to compute: this machine, a Dask scheduler's address, or a profile such as slurm.",
     ),
 ]
 Workers = Annotated[
@@ -55,7 +58,10 @@ CampaignName = Annotated[str, typer.Option("--campaign", help="The campaign's na
 @app.command()
 def init(
     workspace: Workspace,
-    images: Annotated[str | None, typer.Option(metavar="DIR", help="A folder of images, read recursively.")] = None,
+    images: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="A folder of images, read recursively; with --manifest, where its paths start."),
+    ] = None,
     manifest: Annotated[
         str | None, typer.Option(metavar="FILE", help="A csv or parquet table with a path or uri for each item.")
     ] = None,
@@ -83,7 +89,10 @@ def init(
 @app.command()
 def extend(
     workspace: Workspace,
-    images: Annotated[str | None, typer.Option(metavar="DIR", help="A folder of images, read recursively.")] = None,
+    images: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="A folder of images, read recursively; with --manifest, where its paths start."),
+    ] = None,
     manifest: Annotated[str | None, typer.Option(metavar="FILE", help="A table with a path or uri for each item.")] = None,
     labels: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="A column of the manifest with labels, or `folder`.")

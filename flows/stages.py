@@ -116,6 +116,13 @@ def advance(workspace: str, campaign: str) -> Report:
     return advance(workspace, campaign)
 
 
+def report(workspace: str, campaign: str | None = None) -> Report:
+    """Write the report of one campaign, or of all counts."""
+    from flows.report import write_reports
+
+    return write_reports(workspace, campaign)
+
+
 def verify(workspace: str) -> Report:
     """Check everything that the workspace holds."""
     from flows.verify import verify

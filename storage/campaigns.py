@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from storage.errors import InputError, WorkspaceError
-from storage.journal import Journal
+from storage.journal import JOURNAL, Journal
 from storage.lease import Lease, is_held
-from storage.objects import LocalObjects
 from storage.querylog import QueryLog
 from storage.schema import ESTIMATES, TableSpec
 from storage.settings import Goal, Settings
@@ -66,10 +65,7 @@ class CampaignFolder:
     @property
     def journal_path(self) -> Path:
         """Single answers are durable here first. SQLite needs a real disk: beside the log if that is local, else this host's."""
-        objects = self.workspace.objects
-        if isinstance(objects, LocalObjects):
-            return objects.path(f"{self.prefix}/journal.sqlite")
-        return self.workspace.cache_folder() / self.prefix / "journal.sqlite"
+        return self.workspace.state_folder() / self.prefix / JOURNAL
 
     @contextmanager
     def journal(self) -> Iterator[Journal]:

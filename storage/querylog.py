@@ -95,7 +95,7 @@ class QueryLog:
             yield Problem(
                 f"{self.objects.location}/{key}", "a dead writer left it behind", "delete it: it was never a part of the log"
             )
-        if self.objects.size(f"{self.prefix}/{JOURNAL}") is not None:
+        if not self.objects.locks_can_break and self.objects.size(f"{self.prefix}/{JOURNAL}") is not None:
             yield from journal_problems(Path(self.objects.location) / self.prefix / JOURNAL)
 
     def _unknown(self, table: pa.Table) -> pa.Table:
