@@ -405,6 +405,23 @@ def report(
 
 
 @app.command()
+def browse(
+    workspace: Workspace,
+    campaign: CampaignName = "subcluster",
+    item: Annotated[str | None, typer.Option(metavar="ID", help="Say which subclusters this item is most like.")] = None,
+    image: Annotated[str | None, typer.Option(metavar="FILE", help="The same for any image file.")] = None,
+    json_: Json = False,
+) -> None:
+    """Write browse.html: all subclusters of a campaign on one self-contained page, with search.
+
+    Example: cccount browse census --image who-is-this.jpg
+    """
+    from flows.browse import browse as show
+
+    _show(show(workspace, campaign, item=item, image=image), json_, texts.browsed)
+
+
+@app.command()
 def verify(workspace: Workspace, json_: Json = False) -> None:
     """Check every shard, part and marker; say what is damaged and what to do.
 

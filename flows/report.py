@@ -21,6 +21,7 @@ from cccount_dist.report.pairs import choose_pairs
 from cccount_dist.report.thumbnails import thumbnail
 from cccount_dist.report.wording import thinned
 from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer
+from flows.browse import browse
 from flows.progress import progress
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
@@ -37,10 +38,18 @@ def write_reports(workspace: str, campaign: str | None) -> dict[str, Any]:
     opened = Workspace.open(workspace)
     collection = opened.collection()
     folders = [CampaignFolder(opened, name) for name in (opened.campaigns() if campaign is None else [campaign])]
-    counts = [folder for folder in folders if folder.settings().kind == "count"]
-    if campaign is not None and not counts:
+    written = {folder.name: _report(folder, collection) for folder in folders}
+    if campaign is not None and written[campaign] is None:
         raise InputError(f"campaign {campaign!r} groups items: its result is results/labels.parquet, reports are about counts")
-    return {"files": [_write(folder, collection) for folder in counts]}
+    return {"files": [file for file in written.values() if file is not None]}
+
+
+def _report(folder: CampaignFolder, collection: Collection) -> str | None:
+    """Write what a campaign of this kind has to show, and return where it is."""
+    kind = folder.settings().kind
+    if kind == "subcluster":
+        return str(browse(folder.workspace.location, folder.name)["file"])
+    return _write(folder, collection) if kind == "count" else None
 
 
 def _write(folder: CampaignFolder, collection: Collection) -> str:

@@ -80,6 +80,11 @@ def subclustered(r: Report) -> str:
     return f"{text}\n{r['file']}"
 
 
+def browsed(r: Report) -> str:
+    lines = [f"Most like subcluster {n['subcluster'] + 1} ({n['id']}, similarity {n['similarity']:.3f})" for n in r["nearest"]]
+    return "\n".join([*lines, r["file"]])
+
+
 def advanced(r: Report) -> str:
     return subclustered(r) if "subclusters" in r else grouped(r) if "clusters" in r else counted(r)
 
