@@ -116,7 +116,8 @@ def encoded_picture(workspace: Workspace, picture: NDArray[np.uint8]) -> Vectors
     if attributes.get("components") is not None:
         attributes.pop("projection", None)
         vector = projection_for(workspace, attributes).apply(vector)
-    return prepare(vector, _metric(workspace))[0]
+    prepared: Vectors = prepare(vector, _metric(workspace))[0]
+    return prepared
 
 
 def _metric(workspace: Workspace) -> Metric:

@@ -103,7 +103,8 @@ class Candidates:
 
     def place(self, items: NDArray[np.integer]) -> Int32s:
         """Return the place of each item among the candidates, -1 for one that is none."""
-        return self._place[items]
+        found: Int32s = self._place[items]
+        return found
 
     def real(self, squared: NDArray[np.integer]) -> NDArray[np.float64]:
         """Return the distances that squared whole numbers stand for."""
@@ -124,7 +125,8 @@ class Candidates:
     def distances_to(self, item: int, others: Int64s) -> NDArray[np.float64]:
         """Return the distances of any item to some others."""
         one, rest = (whole_rows(np.asarray(self._vectors[items])) for items in (np.array([item]), others))
-        return self.real(one.squared_to(rest))[0]
+        distances: NDArray[np.float64] = self.real(one.squared_to(rest))[0]
+        return distances
 
     def lists_of(self, items: Int64s, count: int) -> Lists:
         """Return the `count` nearest items of any items: one pass over the vectors."""

@@ -63,7 +63,7 @@ class Members:
 
     def relation_of(self, k: int) -> NDArray[np.int8]:
         """Return the same for one subcluster."""
-        found = self._known.relations(self.items[k, :1], np.maximum(self.items[k], 0))[0]
+        found: NDArray[np.int8] = self._known.relations(self.items[k, :1], np.maximum(self.items[k], 0))[0]
         found[self.items[k] == EMPTY] = -1
         return found
 
@@ -143,8 +143,8 @@ class Members:
                 index, squared = self._candidates.lists_of(new, length)
                 self._lists.update(zip(new.tolist(), zip(index, squared, strict=True), strict=True))
             lists = [self._lists[item] for item in checked.tolist()]
-        index, squared = (np.concatenate([np.ravel(part[which]) for part in lists]).astype(np.int64) for which in (0, 1))
-        return index[index >= 0], squared[index >= 0]
+        items, distances = (np.concatenate([np.ravel(part[which]) for part in lists]).astype(np.int64) for which in (0, 1))
+        return items[items >= 0], distances[items >= 0]
 
     def _put(self, k: int, place: int, item: int) -> None:
         checked = self.items[k][self.relation_of(k) == 1]

@@ -66,7 +66,7 @@ def best_swap(
             difference = own[r] + total[r] - pairs[k, r] - before
             if change < fewer or difference < saved:
                 best_k, best_r, fewer, saved = k, r, change, difference
-    return best_k, best_r, fewer, saved
+    return best_k, best_r, int(fewer), saved
 
 
 class Selection:
@@ -232,7 +232,7 @@ class Selection:
         """Return the squared distance of each candidate to one of them: the least of any two that are known to be the same."""
         candidates = self.candidates
         own = self._sets.get(self._name(place), np.array([place]))
-        squared = candidates.squared_from(own).min(axis=0)
+        squared: Int32s = candidates.squared_from(own).min(axis=0)
         for places in self._sets.values():
             squared[places] = squared[places].min()
         return squared

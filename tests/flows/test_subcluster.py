@@ -11,9 +11,11 @@ from PIL import Image
 from cccount_dist import Campaign, Response
 from cccount_dist.metrics import subcluster_scores
 from cccount_dist.subclustering.browse import encoded_picture
+from flows import stages
 from flows.browse import browse
 from flows.campaign import advance, status
 from flows.counting import CountOptions, count
+from flows.initialise import initialise
 from flows.report import write_reports
 from flows.subcluster import SubclusterOptions, subcluster
 from flows.verify import verify
@@ -100,24 +102,20 @@ def test_the_command_says_what_it_found(workspace: Path) -> None:
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace of 60 small pictures of three colours, embedded by their pixels, with a finished campaign."""
+    """A workspace of 60 small pictures of three patterns, embedded by their pixels, with a finished campaign."""
     folder = tmp_path_factory.mktemp("pictures")
     random = np.random.default_rng(0)
     for number in range(60):
         shade = np.zeros((12, 12, 3))
-        shade[..., number % 3] = 200
+        shade[(slice(6), slice(6, 12), slice(3, 9))[number % 3]] = 200
         noisy = np.clip(shade + random.normal(0, 20, shade.shape), 0, 255).astype(np.uint8)
         (folder / "images" / f"class{number % 3}").mkdir(parents=True, exist_ok=True)
         Image.fromarray(noisy).save(folder / "images" / f"class{number % 3}" / f"{number:02d} <b>.png")
     place = str(folder / "ws")
-    for arguments in (
-        ["init", place, "--images", str(folder / "images"), "--labels", "folder"],
-        ["embed", place, "--encoder", "pixels", "--workers", "1"],
-        ["neighbors", place, "--k", "5", "--workers", "1"],
-        ["subcluster", place, "--clusters", "3", "--size", "4", "--oracle", "labels"],
-    ):
-        done = cccount(*arguments)
-        assert done.code == 0, done.err
+    initialise(place, images=str(folder / "images"), labels="folder")
+    stages.embed(place, encoder="pixels", workers=1)
+    stages.neighbors(place, k=5, workers=1)
+    stages.subcluster(place, clusters=3, size=4, oracle="labels")
     return folder
 
 
@@ -146,15 +144,12 @@ def test_the_nearest_subcluster_of_an_item_and_of_any_image_is_found(pictures: P
         assert by_item[0]["similarity"] > by_item[1]["similarity"]
     said = cccount("browse", place, "--item", collection.ids[7])
     assert "Most like subcluster" in said.out
-    for arguments, line in (
-        (["--item", "nobody"], "no item of the collection has the id 'nobody'"),
-        (["--image", str(pictures / "missing.png")], "the file does not exist"),
-        (["--item", "a", "--image", "b"], "give one of them"),
-        (["--campaign", "other"], "has no campaign 'other'"),
-    ):
-        refused = cccount("browse", place, *arguments)
-        assert refused.code == 1
-        assert line in refused.line
+    with pytest.raises(InputError, match="no item of the collection has the id 'nobody'"):
+        browse(place, "subcluster", item="nobody")
+    with pytest.raises(InputError, match="missing.png: the file does not exist"):
+        browse(place, "subcluster", image=str(pictures / "missing.png"))
+    with pytest.raises(InputError, match="give one of them"):
+        browse(place, "subcluster", item="a", image="b")
 
 
 def test_given_vectors_can_be_searched_by_item_only(workspace: Path) -> None:

@@ -55,7 +55,9 @@ def test_a_campaign_that_was_killed_asks_the_same_questions_when_it_is_resumed(
             reply = _answer(chance.choice(questions), chance.random())
             live.tell([reply])
             answers.append(reply)
-        live.result(), live.done, live.tell([])
+        assert live.result() is not None  # to look changes nothing, and neither does to be told nothing
+        assert live.done in (True, False)
+        live.tell([])
     again = sampler(options)
     replay(again, rounds, answers)
     assert repr(again.result()) == repr(live.result())
