@@ -150,6 +150,27 @@ def pam(_: argparse.Namespace) -> None:
             f"{found.loss:.0f}", f"{found.loss / loss:.3f}", f"{subcluster_scores(y, members).sjc:.3f}")  # fmt: skip
 
 
+def without_questions(x: Vectors, clusters: int, size: int) -> dict[str, Callable[[int], NDArray[np.int64]]]:
+    """What is compared before the first question, by name: a seed in, members out."""
+    options = Options(clusters, size)
+
+    def library(seed: int) -> NDArray[np.int64]:
+        found = k_medoids(all_distances(x), clusters, seed=seed)
+        return from_medoids(x, found, found.medoids, size)
+
+    methods: dict[str, Callable[[int], NDArray[np.int64]]] = {
+        "passive subclustering": lambda seed: subcluster(x, replace(options, seed=seed)).members,
+        "the same, PAM start": lambda seed: subcluster(x, replace(options, seed=seed, start="pam")).members,
+        "Fast-PAM": lambda seed: from_medoids(x, *restricted_pam(x, clusters, seed=seed), size),
+        "BBC-S": lambda seed: bregman_bubbles(x, clusters, size, seed=seed),
+        "normalised cut": lambda seed: normalised_cut(x, clusters, size, seed=seed),
+        "k-medoids": library,
+    }
+    if len(x) > MOST_ITEMS:
+        del methods["k-medoids"]
+    return methods
+
+
 def baselines(chosen: argparse.Namespace) -> None:
     head("set", "items", "K", "n", "method", "SJC", "coverage", "purity", "CPU")
     for name in chosen.sets:
@@ -158,19 +179,7 @@ def baselines(chosen: argparse.Namespace) -> None:
             continue
         x, y = data
         clusters, size = len(np.unique(y)), SETS[name][2]
-        options = Options(clusters, size)
-        methods: dict[str, Callable[[int], NDArray[np.int64]]] = {
-            "passive subclustering": lambda seed: subcluster(x, replace(options, seed=seed)).members,
-            "the same, PAM start": lambda seed: subcluster(x, replace(options, seed=seed, start="pam")).members,
-            "Fast-PAM": lambda seed: from_medoids(x, *restricted_pam(x, clusters, seed=seed), size),
-            "BBC-S": lambda seed: bregman_bubbles(x, clusters, size, seed=seed),
-            "normalised cut": lambda seed: normalised_cut(x, clusters, size, seed=seed),
-        }
-        if len(x) <= MOST_ITEMS:
-            methods["k-medoids"] = lambda seed: from_medoids(
-                x, m := k_medoids(all_distances(x), clusters, seed=seed), m.medoids, size
-            )
-        for method, run in methods.items():
+        for method, run in without_questions(x, clusters, size).items():
             began = time.process_time()
             runs = [subcluster_scores(y, run(seed)) for seed in range(chosen.seeds)]
             spent = (time.process_time() - began) / len(runs)
