@@ -34,7 +34,7 @@ def encrypted(tls: Path) -> Iterator[str]:
     """A scheduler and a worker that speak TLS."""
     security = security_of(tls)
     with distributed.LocalCluster(
-        1, processes=False, threads_per_worker=1, host="127.0.0.1", protocol="tls://", security=security, dashboard_address=None
+        1, processes=False, threads_per_worker=1, host="127.0.0.1", protocol="tls://", security=security, dashboard_address=":0"
     ) as cluster:
         yield str(cluster.scheduler_address)
 
