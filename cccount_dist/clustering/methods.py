@@ -39,7 +39,13 @@ def _evidence(inputs: GroupingInputs) -> Sampler[Grouping]:
     return evidence_sampler(inputs.vectors, inputs.neighbors)
 
 
-_BUILDERS: dict[str, Builder] = {"evidence": _evidence, "hacc": _hacc}
+def _apc(inputs: GroupingInputs) -> Sampler[Grouping]:
+    from cccount_dist.clustering.apc.build import apc
+
+    return apc(inputs)
+
+
+_BUILDERS: dict[str, Builder] = {"evidence": _evidence, "apc": _apc, "hacc": _hacc}
 METHODS = tuple(_BUILDERS)
 AUTO = "evidence"  # what `auto` stands for: never told K, and the best one on every data set that was measured
 

@@ -1,6 +1,6 @@
 """What every grouping sampler returns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,8 @@ class Grouping:
     """A cluster number for every item: 0, 1, 2, … by first appearance; -1 for an item without a vector."""
 
     labels: NDArray[np.int64]  # (n,)
+    # What the person who pays for the answers should know, for example that the embedding hardly helps.
+    warning: str | None = field(default=None, kw_only=True)
 
     @property
     def clusters(self) -> int:

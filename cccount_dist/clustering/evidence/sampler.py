@@ -81,7 +81,7 @@ class EvidenceSampler:
         """Return the groups without the answers that wait for a confirmation."""
         block = self._look()[0].partition.block
         label = self._micro.label
-        return Grouping(numbered(np.where(label >= 0, block[label], -1)))
+        return Grouping(numbered(np.where(label >= 0, block[label], -1)), warning=self.warning())
 
     @property
     def done(self) -> bool:
