@@ -36,6 +36,12 @@ def _hacc(inputs: GroupingInputs) -> Sampler[Grouping]:
 def _evidence(inputs: GroupingInputs) -> Sampler[Grouping]:
     from cccount_dist.clustering.evidence.sampler import evidence_sampler
 
+    if inputs.parameters:
+        raise InputError(f"evidence has no parameter {next(iter(inputs.parameters))!r}: it takes none")
+    if inputs.clusters is not None:
+        raise InputError(
+            "evidence finds the number of clusters itself: leave --clusters out, or use --method hacc, which needs it"
+        )
     return evidence_sampler(inputs.vectors, inputs.neighbors)
 
 

@@ -35,10 +35,8 @@ def padded(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
 def _squared(_context: Any, x: Any, y: Any, length: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        first, second = (
-            cgutils.create_struct_proxy(kind)(context, builder, row).data
-            for kind, row in zip(signature.args[:2], args, strict=False)
-        )
+        rows = zip(signature.args[:2], args[:2], strict=True)
+        first, second = (cgutils.create_struct_proxy(kind)(context, builder, row).data for kind, row in rows)
         total = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, [0.0] * LANES))
         lanes = ir.Constant(_PLACE, LANES)
         with cgutils.for_range(builder, builder.udiv(args[2], lanes)) as loop:
