@@ -1,9 +1,13 @@
 """What every grouping sampler returns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cccount_dist.sampling.types import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +22,14 @@ class Grouping:
     def clusters(self) -> int:
         """How many clusters there are."""
         return int(self.labels.max(initial=-1)) + 1
+
+
+@runtime_checkable
+class Previewing(Protocol):
+    """A sampler that can say what it would ask, without asking it: nothing that it asks later changes by that."""
+
+    def preview(self, limit: int) -> Sequence[Question]:
+        """Return up to `limit` questions, the most uncertain first."""
 
 
 def numbered(labels: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -52,6 +52,18 @@ class Run:
         """What would be asked now."""
         return self._next[0].wants if self._next else None
 
+    def preview(self, limit: int) -> list[Asking]:
+        """Return what is ready to be asked, and central items of the pairs of clusters that come after it."""
+        found = [test.wants for test in self._next if test.wants is not None]
+        for due in self._list[self._from :]:
+            if len(found) >= limit:
+                break
+            names = (None, None) if due is None else (self.clusters.now(due.first), self.clusters.now(due.second))
+            if due is not None and names[0] is not None and names[1] is not None and names[0] != names[1]:
+                u, v = (self.clusters.leader.get(c, int(self.clusters.members[c][0])) for c in names if c is not None)
+                found.append((u, v, "outlier" if due.outlier else "join"))
+        return found[:limit]
+
     def take(self, question: int) -> Asking:
         """Give the next question out under this number."""
         test = self._next.pop(0)

@@ -44,6 +44,10 @@ class ApcSampler:
             self._asked.append(questions[-1])
         return questions
 
+    def preview(self, limit: int) -> list[Question]:
+        """Return what would be asked now: the next question, and the tests that are due after it."""
+        return [Question(len(self._asked) + at, u, v, purpose=why) for at, (u, v, why) in enumerate(self._run.preview(limit))]
+
     def tell(self, answers: Sequence[Answer]) -> None:
         for answer in answers:
             self._check(answer)
