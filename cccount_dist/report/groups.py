@@ -5,8 +5,9 @@ One HTML file without scripts, like that of a count; what users wrote is escaped
 
 from collections.abc import Mapping
 
+from cccount_dist.report.facts import JudgedPair
 from cccount_dist.report.gallery import picture
-from cccount_dist.report.groupfacts import GroupingFacts, Sheet
+from cccount_dist.report.groupfacts import GroupingFacts, NextPair, Sheet
 from cccount_dist.report.lines import lines
 from cccount_dist.report.markup import Html, element, facts_list, joined, name_of, table
 from cccount_dist.report.style import CSS
@@ -51,9 +52,8 @@ def groups_page(facts: GroupingFacts) -> str:
 def _headline(facts: GroupingFacts) -> tuple[str, str]:
     if facts.last is None:
         return "No groups yet", "Nothing has been computed so far."
-    return plural(
-        facts.last.clusters, "group"
-    ), f"of {plural(facts.collection.items, 'item')}, from {plural(facts.questions, 'answer')}."
+    items, answers = plural(facts.collection.items, "item"), plural(facts.questions, "answer")
+    return plural(facts.last.clusters, "group"), f"of {items}, from {answers}."
 
 
 def _answer(facts: GroupingFacts, large: str, below: str) -> Html:
@@ -98,7 +98,7 @@ def _course(facts: GroupingFacts) -> Html:
     entropies = [row.entropy for row in facts.course]
     parts.append(lines(x, {"entropy": entropies}, f"Chart: the entropy of the groups ends at {entropies[-1]:.2f} nats."))
     note = (
-        "Entropy of the group sizes in nats: it falls while parts of one class are joined, and rises when a mixed group is split."
+        "Entropy of the group sizes in nats: it falls while parts of one class are joined, and rises when a mixed one is split."
     )
     parts.append(element("p", note, class_="note"))
     return element("section", title, *parts, element("details", element("summary", "The same as numbers"), _numbers(facts)))
@@ -106,16 +106,12 @@ def _course(facts: GroupingFacts) -> Html:
 
 def _numbers(facts: GroupingFacts) -> Html:
     rows = [facts.course[place] for place in thinned(len(facts.course), _MOST_ROWS)]
-    cells = [
-        [
-            f"{row.questions:,}",
-            f"{row.clusters:,}",
-            f"{row.entropy:.3f}",
-            *(f"{v:.3f}" if v is not None else "" for v in (row.nmi, row.ari)),
-        ]
-        for row in rows
-    ]
+    cells = [[f"{row.questions:,}", f"{row.clusters:,}", *map(_figure, (row.entropy, row.nmi, row.ari))] for row in rows]
     return table("The grouping over the answers", ["answers", "groups", "entropy", "NMI", "ARI"], cells, class_="numbers")
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
 
 
 def _sizes(facts: GroupingFacts) -> Html:
@@ -172,37 +168,31 @@ def _names(sheet: Sheet) -> list[str]:
 
 def _doubts(facts: GroupingFacts) -> Html:
     title = element("h2", "Contradictions")
+    answers = plural(facts.questions, "answer")
     if not facts.against_count:
-        return element("section", title, element("p", f"The groups go against none of the {plural(facts.questions, 'answer')}."))
+        return element("section", title, element("p", f"The groups go against none of the {answers}."))
     words = (
-        f"The groups go against {facts.against_count:,} of {plural(facts.questions, 'answer')}: other answers, or the items around "
-        "them, outweigh these. A person who looks at them again helps most."
+        f"The groups go against {facts.against_count:,} of {answers}: other answers, or the items around them, outweigh these. "
+        "A person who looks at them again helps most."
     )
-    rows = [
-        [
-            f"{p.question_id:,}",
-            name_of(p.first.item_id),
-            name_of(p.second.item_id),
-            verdict(p.value),
-            picture(p.first),
-            picture(p.second),
-        ]
-        for p in facts.against
+    cards = [
+        element("li", _two(pair), element("p", f"{verdict(pair.value)} · question {pair.question_id:,}"))
+        for pair in facts.against
     ]
-    listed = table("Answers that the groups go against", ["question", "first", "second", "answer", "", ""], rows)
-    return element("section", title, element("p", words), listed)
+    return element("section", title, element("p", words), element("ul", *cards, class_="pairs"))
 
 
 def _next(facts: GroupingFacts) -> Html:
     title = element("h2", "What is uncertain")
     if not facts.next:
         return element("section", title, element("p", "Nothing is left that would be asked next."))
-    cards = [
-        element("li", element("div", picture(one.first), picture(one.second), class_="two"), element("p", one.purpose))
-        for one in facts.next
-    ]
+    cards = [element("li", _two(pair), element("p", pair.purpose)) for pair in facts.next]
     words = "These pairs would be asked next: their answers are expected to change the groups most."
     return element("section", title, element("p", words), element("ul", *cards, class_="pairs"))
+
+
+def _two(pair: JudgedPair | NextPair) -> Html:
+    return element("div", picture(pair.first), picture(pair.second), class_="two")
 
 
 def _how(facts: GroupingFacts) -> Html:

@@ -1,6 +1,7 @@
 """Curves over the answers, for the report of a grouping: one panel, a few named lines, drawn for wide screens and for phones."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from cccount_dist.report.chart import FRAMES, Frame
@@ -60,6 +61,6 @@ def _apart(heights: Sequence[float], least: float) -> list[float]:
     """
     out = list(heights)
     order = sorted(range(len(out)), key=lambda at: -out[at])
-    for above, below in zip(order, order[1:], strict=False):
+    for above, below in pairwise(order):
         out[below] = min(out[below], out[above] - least)
     return out
