@@ -175,10 +175,8 @@ def _doubts(facts: GroupingFacts) -> Html:
         f"The groups go against {facts.against_count:,} of {answers}: other answers, or the items around them, outweigh these. "
         "A person who looks at them again helps most."
     )
-    cards = [
-        element("li", _two(pair), element("p", f"{verdict(pair.value)} · question {pair.question_id:,}"))
-        for pair in facts.against
-    ]
+    said = [f"{verdict(pair.value)} · question {pair.question_id:,}" for pair in facts.against]
+    cards = [element("li", _two(pair), element("p", below)) for pair, below in zip(facts.against, said, strict=True)]
     return element("section", title, element("p", words), element("ul", *cards, class_="pairs"))
 
 

@@ -9,7 +9,7 @@ padded with zeros to a multiple of sixteen. About ten times as fast as the loop 
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped, unused-ignore]
 from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -67,4 +67,4 @@ def _lanes(builder: Any, vector: Any, chosen: range) -> Any:
 @njit(**OPTIONS)
 def squared_distance(vectors, u, v):
     """Return |u - v|² of two rows of padded vectors; exactly 0 for duplicates."""
-    return np.float64(_squared(vectors[u], vectors[v], vectors.shape[1]))
+    return np.float64(_squared(vectors[u], vectors[v], vectors.shape[1]))  # type: ignore[call-arg, unused-ignore]
