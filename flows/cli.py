@@ -66,7 +66,11 @@ def init(
         str | None, typer.Option(metavar="FILE", help="A csv or parquet table with a path or uri for each item.")
     ] = None,
     embeddings: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Vectors: .npy, .npz, .parquet, .zarr, or a folder with img_emb/.")
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Vectors: .npy, .npz, .parquet, .zarr, or a folder with img_emb/. Several times: views of the same items.",
+        ),
     ] = None,
     labels: Annotated[
         str | None,

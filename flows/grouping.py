@@ -79,5 +79,6 @@ def describe_grouping(folder: CampaignFolder, reached: Progress[Grouping]) -> di
         "labels": f"{folder.workspace.location}/{folder.prefix}/results/labels.parquet",
         "pending": reached.pending,
         "contradictions": reached.contradictions,
+        "warning": reached.result.warning,
         **agreement,
     }

@@ -21,10 +21,10 @@ from cccount_dist.report.pairs import choose_pairs
 from cccount_dist.report.thumbnails import thumbnail
 from cccount_dist.report.wording import thinned
 from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer
+from flows.groupreport import write_group_report
 from flows.progress import progress
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
-from storage.errors import InputError
 from storage.schema import EMBEDDINGS
 from storage.version import __version__
 from storage.workspace import Workspace
@@ -37,13 +37,12 @@ def write_reports(workspace: str, campaign: str | None) -> dict[str, Any]:
     opened = Workspace.open(workspace)
     collection = opened.collection()
     folders = [CampaignFolder(opened, name) for name in (opened.campaigns() if campaign is None else [campaign])]
-    counts = [folder for folder in folders if folder.settings().kind == "count"]
-    if campaign is not None and not counts:
-        raise InputError(f"campaign {campaign!r} groups items: its result is results/labels.parquet, reports are about counts")
-    return {"files": [_write(folder, collection) for folder in counts]}
+    return {"files": [_write(folder, collection) for folder in folders]}
 
 
 def _write(folder: CampaignFolder, collection: Collection) -> str:
+    if folder.settings().kind == "cluster":
+        return write_group_report(folder, collection, _collection(folder.workspace, collection))
     return folder.write_result("report.html", report_page(gather(folder, collection)).encode())
 
 
