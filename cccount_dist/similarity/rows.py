@@ -89,14 +89,13 @@ class SimilarityRows:
 
     def raw(self, u: int, items: Items = ALL) -> NDArray[np.float32]:
         """Return the similarity of u to these items, not clipped; NaN to an item without a vector."""
-        chosen = self.vectors[items] if isinstance(items, slice) else None
-        count = len(items) if chosen is None else len(chosen)
+        chosen = range(len(self.vectors))[items] if isinstance(items, slice) else items
         row = np.ascontiguousarray(self.vectors[u])
-        found = np.empty(count, np.float32)
-        for start in range(0, count, BLOCK_ROWS):
-            part = slice(start, start + BLOCK_ROWS)
-            rows = self.vectors[items[part]] if chosen is None else chosen[part]
-            found[part] = pair_similarities(np.ascontiguousarray(rows), row, self.mean_square)
+        found = np.empty(len(chosen), np.float32)
+        for start in range(0, len(chosen), BLOCK_ROWS):
+            part = chosen[start : start + BLOCK_ROWS]
+            rows = self.vectors[part.start : part.stop : part.step] if isinstance(part, range) else self.vectors[part]
+            found[start : start + BLOCK_ROWS] = pair_similarities(np.ascontiguousarray(rows), row, self.mean_square)
         return found
 
     def weights(self, u: int, items: Items = ALL) -> NDArray[np.float32]:

@@ -111,7 +111,7 @@ def test_eight_workers_write_the_same_bytes_in_whatever_order_tasks_come(
 
     monkeypatch.setattr("flows.neighbors.run_tasks", shuffled)
     with (
-        distributed.LocalCluster(n_workers=8, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=8, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as eight,
     ):
         neighbors(str(collection), k=K, client=eight)
@@ -358,7 +358,7 @@ def test_the_approximate_engine_finds_nearly_all_and_says_how_many(
     recall = np.mean([len(np.intersect1d(a, b)) / K for a, b in zip(index[good], exact.index[good], strict=True)])
     assert recall > 0.97
     error = np.sqrt(recall * (1 - recall) / 1024)  # of the sample, if neighbours were missed independently
-    assert abs(report["recall"] - recall) < 6 * error
+    assert abs(report["recall"] - recall) <= 6 * error
     assert workspace.array(DEGREE).attributes["recall"] == report["recall"]
     assert np.sqrt(np.mean((degree[good] / exact.degree[good] - 1) ** 2)) < 0.02
     first = similarity[good, 0] == exact.similarity[good, 0]
