@@ -192,9 +192,10 @@ def faiss_lists(x: NDArray[np.float32], lists: int, *, batched: bool = False) ->
         index.train(x)
         index.add(x)
         index.nprobe = 32
-        return (
-            big_batch_search(index, x, K + 1, method="knn_function", threaded=0, verbose=0) if batched else index.search(x, K + 1)
-        )
+        if batched:
+            offline: Any = big_batch_search
+            return offline(index, x, K + 1, method="knn_function", threaded=0, verbose=0)
+        return index.search(x, K + 1)
 
     faiss.omp_set_num_threads(2)
     began = time.perf_counter()
