@@ -69,7 +69,7 @@ def pair_similarities(
 
     >>> rows = np.array([[1, 0], [0.6, 0.8], [-1, 0]], dtype=np.float32)
     >>> pair_similarities(rows, rows[0]).tolist(), pair_similarities(rows, rows[0], 4.0).tolist()
-    ([1.0, 0.6000000238418579, -1.0], [1.0, 0.7999999523162842, 0.0])
+    ([1.0, 0.6000000238418579, -1.0], [1.0, 0.800000011920929, 0.0])
     """
     out = np.empty(len(rows), np.float32)
     _sums(rows, row, mean_square is not None, out)
