@@ -22,6 +22,7 @@ class CountRunner(CampaignRunner[CountResult]):
             seed=settings.seed,
             level=settings.level,
             parameters=settings.parameters,
+            mean_square=inputs.mean_square,
         )
 
     def result(self) -> CountResult:
