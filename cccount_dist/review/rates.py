@@ -1,8 +1,8 @@
 """How often people are wrong, each and all together: from gold answers, and from questions that several answered.
 
 Everything goes through one Dawid-Skene estimate, in which gold is known. Intervals are those of a Beta distribution with
-Jeffreys' prior over the expected counts: 95 %, and a little narrow where most answers have to be inferred from votes. Time: linear in the
-votes on such questions, times some dozens of iterations.
+Jeffreys' prior over the expected counts: 95 %, and a little narrow where most answers have to be inferred from votes. Time:
+linear in the votes on such questions, times some dozens of iterations.
 """
 
 import math
