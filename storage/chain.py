@@ -1,7 +1,7 @@
 """A chain of digests over answers: each row's digest covers its values and the digest of the row before it.
 
 So an answer that was edited, removed, put in or moved shows at that row, whoever wrote the file, unless every later digest and
-the places that remember the chain's end (`journal.py`, the results) were changed as well. blake2b, 16 bytes in hex; some
+the places that remember the chain's end (`journal.py`, the results) were changed as well. blake2b, 8 bytes in hex; some
 microseconds a row; memory: the rows.
 """
 
@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-START = "0" * 32  # what the first row follows
+START = "0" * 16  # what the first row follows
+UNCHAINED = "-" * len(START)  # for a row that is older than chains
+CHAIN = "chain"  # the column that holds the digests in memory; in a part they stand in the footer
 REPAIR = "somebody changed it after it was written: put the campaign's folder back from a backup"
 
 

@@ -97,12 +97,14 @@ class QueryLog:
     def problems(self) -> Iterator[Problem]:
         """Check parts, rows, ids, lease, leftovers, and the journal if it lies here; nothing is raised for damage."""
         damage = [*self._questions.problems(), *self._answers.problems()]
-        yield from damage
+        yield from damage  # each check makes sense only where the ones before it found nothing
         journal = Path(self.objects.location) / self.prefix / JOURNAL
         has_journal = self.objects.size(f"{self.prefix}/{JOURNAL}") is not None
         if not damage:
-            yield from self._contradictions()
-            yield from self.chain_problems(sealed_tip(journal) if has_journal else None)
+            contradictions = list(self._contradictions())
+            yield from contradictions
+            if not contradictions:
+                yield from self._chain_problems(sealed_tip(journal) if has_journal else None)
         yield from lease_problems(self.objects, self._lock)
         for key in self.objects.leftovers(self.prefix):
             yield Problem(
@@ -135,7 +137,7 @@ class QueryLog:
         *_, last = digests(plain_rows(self._answers.table().select(_COLUMNS)), START)
         return last
 
-    def chain_problems(self, sealed: tuple[int, str] | None = None) -> Iterator[Problem]:
+    def _chain_problems(self, sealed: tuple[int, str] | None = None) -> Iterator[Problem]:
         """Follow the chain through all answers; `sealed` is what `tip` returned at some time before."""
         self._answers.refresh()
         table = self._answers.table()

@@ -147,7 +147,7 @@ ANSWERS = TableSpec("answers", (
     Column("undoes", pa.string(), "answer_id that this row takes back", required=False),
 ))  # fmt: skip
 
-# What the parts hold: beside each answer the digest of the chain that ends with it (`chain.py`).
+# Answers in memory, each with the digest of the chain that ends with it. In a part the digests stand in the footer (`parts.py`).
 CHAINED = TableSpec("answers", (
     *ANSWERS.columns,
     Column("chain", pa.string(), "digest of this row and the chain before it", required=False, later=True),

@@ -10,6 +10,8 @@ from cccount_dist.sampling.types import Sampler
 from storage.schema import ESTIMATES
 from storage.settings import Goal
 
+_MOST_QUESTIONS = 10**15  # more cannot be meant, and a wide interval early in a campaign can forecast anything
+
 
 class CountRunner(CampaignRunner[CountResult]):
     """Advances a campaign of kind `count`."""
@@ -42,7 +44,9 @@ class CountRunner(CampaignRunner[CountResult]):
     def _forecast(self, result: CountResult) -> int | None:
         """Questions in all until the wanted width, a page counted as the questions that take a person as long."""
         goal = self.folder.goal()
-        return forecast_questions(result, self.ledger.questions + self.ledger.glances * goal.page_cost, goal.target_width)
+        effort = self.ledger.questions + self.ledger.glances * goal.page_cost
+        found = forecast_questions(result, effort, goal.target_width)
+        return None if found is None else min(found, _MOST_QUESTIONS)
 
     def write_results(self, state: State, result: CountResult) -> None:
         row = {

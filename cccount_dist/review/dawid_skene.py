@@ -39,23 +39,27 @@ def dawid_skene(
     questions, people = len(known), int(annotator.max(initial=-1)) + 1
     given = ~np.isnan(known)
     votes = np.bincount(question, minlength=questions)
-    share = np.bincount(question, weights=said, minlength=questions) / np.maximum(votes, 1)
+    share = _sums(question, said.astype(np.float64), questions) / np.maximum(votes, 1)
     same = np.where(given, known, share)  # the share of votes is where EM begins
     for _ in range(_ITERATIONS):
         weight = same[question]
-        same_votes = np.bincount(annotator, weights=weight, minlength=people)
-        missed = np.bincount(annotator, weights=weight * ~said, minlength=people)
-        different_votes = np.bincount(annotator, weights=1.0 - weight, minlength=people)
-        false = np.bincount(annotator, weights=(1.0 - weight) * said, minlength=people)
+        same_votes = _sums(annotator, weight, people)
+        missed = _sums(annotator, weight * ~said, people)
+        different_votes = _sums(annotator, 1.0 - weight, people)
+        false = _sums(annotator, (1.0 - weight) * said, people)
         miss = (PRIOR_WRONG + missed) / (PRIOR_WRONG + PRIOR_RIGHT + same_votes)
         false_same = (PRIOR_WRONG + false) / (PRIOR_WRONG + PRIOR_RIGHT + different_votes)
         asked = ~given & (votes > 0)
         prevalence = (1.0 + float(same[asked].sum())) / (2.0 + int(asked.sum()))
         odds = np.where(said, np.log((1.0 - miss) / false_same)[annotator], np.log(miss / (1.0 - false_same))[annotator])
-        total = np.log(prevalence / (1.0 - prevalence)) + np.bincount(question, weights=odds, minlength=questions)
+        total = np.log(prevalence / (1.0 - prevalence)) + _sums(question, odds, questions)
         following = np.where(given, known, 1.0 / (1.0 + np.exp(-np.clip(total, -700.0, 700.0))))
         change = float(np.max(np.abs(following - same), initial=0.0))
         same = following
         if change < _SETTLED:
             break
     return Consensus(same, prevalence, miss, false_same, same_votes, missed, different_votes, false)
+
+
+def _sums(place: NDArray[np.int64], weight: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    return np.bincount(place, weights=weight, minlength=size).astype(np.float64)

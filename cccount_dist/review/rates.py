@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betainc, betaincinv
 
+from cccount_dist.review.agreement import kappas, krippendorff
 from cccount_dist.review.dawid_skene import Consensus, dawid_skene
-from cccount_dist.sampling.ledger import GOLD, REPEAT, Ledger
+from cccount_dist.sampling.ledger import GOLD, REPEAT, Ledger, LoggedAnswer
 from cccount_dist.sampling.reading import Reading
 from cccount_dist.sampling.settling import first_votes
 from cccount_dist.sampling.types import DIFFERENT, SAME
@@ -58,6 +59,23 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """What people said to one question: a gold one, whose truth is known, or one that several answered and that was settled."""
+
+    votes: Mapping[str, float]
+    truth: float = math.nan
+    told: float | None = None  # what the sampler was told
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything that the rates are estimated from."""
+
+    said: list[Said]
+    steadiness: dict[str, Rate]
+
+
+@dataclass(frozen=True, slots=True)
 class Reliability:
     """What is known about everybody."""
 
@@ -66,11 +84,18 @@ class Reliability:
     suspects: list[str]  # who errs clearly more often than the others
     votes: Rates  # of a single vote, whoever gave it
     settled: Rates  # of what the sampler was told
+    alpha: float | None  # Krippendorff's
+    kappas: list[tuple[str, str, float | None, int]]  # Cohen's, of every two people, and the questions that both answered
 
 
 def reliability_of(ledger: Ledger) -> Reliability:
     """Estimate everybody's rates from the answers that are not taken back."""
-    said = _shared(ledger)
+    return estimate(evidence_of(ledger))
+
+
+def estimate(evidence: Evidence) -> Reliability:
+    """Estimate everybody's rates. Needs nothing but the evidence, so answers may come in meanwhile."""
+    said = evidence.said
     names = sorted({name for one in said for name in one.votes})
     number = {name: place for place, name in enumerate(names)}
     rows = [(question, number[name], value == SAME) for question, one in enumerate(said) for name, value in one.votes.items()]
@@ -82,7 +107,22 @@ def reliability_of(ledger: Ledger) -> Reliability:
         Rate(float(found.missed.sum()), float(found.same_votes.sum())),
         Rate(float(found.false.sum()), float(found.different_votes.sum())),
     )
-    return Reliability(people, _steadiness(ledger), _suspects(people), votes, _settled(ledger, said, found))
+    shared = [one.votes for one in said if math.isnan(one.truth)]
+    alpha, pairs = krippendorff([list(each.values()) for each in shared]), kappas(shared)
+    return Reliability(people, evidence.steadiness, _suspects(people), votes, _settled(said, found), alpha, pairs)
+
+
+def evidence_of(ledger: Ledger) -> Evidence:
+    """Gather gold answers, questions that several people answered, and repeats. Linear in the answers, and quick."""
+    truth_of = {source: value for value, source in GOLD.items()}
+    rows = ledger.rows()
+    said = [Said({r.annotator: r.value}, truth_of[r.source]) for r in rows if r.source in truth_of and r.value is not None]
+    for question_id in ledger.shared:
+        votes = {name: value for name, value in first_votes(ledger.votes(question_id)).items() if value is not None}
+        if len(votes) > 1:
+            settled = ledger.settled(question_id)
+            said.append(Said(votes, told=None if settled is None else settled.value))
+    return Evidence(said, _steadiness(rows))
 
 
 def measured_rates(folder: CampaignFolder) -> Rates:
@@ -98,27 +138,6 @@ def rates_of(ledger: Ledger) -> Rates:
     return found.votes if ledger.overlap == 1 else found.settled
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """What people said to one question; None for the question of a gold answer, whose truth is known."""
-
-    question_id: int | None
-    votes: Mapping[str, float]
-    truth: float = math.nan
-
-
-def _shared(ledger: Ledger) -> list[_Said]:
-    """Gold answers, and questions that several people answered."""
-    truth_of = {source: value for value, source in GOLD.items()}
-    gold = [row for row in ledger.rows() if row.source in truth_of and row.value is not None]
-    said = [_Said(None, {row.annotator: row.value or 0.0}, truth_of[row.source]) for row in gold]
-    for question_id in ledger.shared:
-        votes = {name: value for name, value in first_votes(ledger.votes(question_id)).items() if value is not None}
-        if len(votes) > 1:
-            said.append(_Said(question_id, votes))
-    return said
-
-
 def _rates(found: Consensus, place: int) -> tuple[Rate, Rate]:
     return (
         Rate(float(found.missed[place]), float(found.same_votes[place])),
@@ -126,10 +145,10 @@ def _rates(found: Consensus, place: int) -> tuple[Rate, Rate]:
     )
 
 
-def _steadiness(ledger: Ledger) -> dict[str, Rate]:
+def _steadiness(rows: Sequence[LoggedAnswer]) -> dict[str, Rate]:
     before: dict[tuple[str, int, int], float | None] = {}
     changed: dict[str, list[bool]] = {}
-    for row in ledger.rows():
+    for row in rows:
         pair = row.annotator, min(row.u, row.v), max(row.u, row.v)
         if row.source == REPEAT:
             changed.setdefault(row.annotator, []).append(before.get(pair, row.value) != row.value)
@@ -152,14 +171,13 @@ def _suspects(people: Mapping[str, Rates]) -> list[str]:
     return named
 
 
-def _settled(ledger: Ledger, said: Sequence[_Said], found: Consensus) -> Rates:
+def _settled(said: Sequence[Said], found: Consensus) -> Rates:
     """Expected errors of settled answers, by the probabilities that their votes have."""
     wrong = {SAME: 0.0, DIFFERENT: 0.0}
     seen = {SAME: 0.0, DIFFERENT: 0.0}
     for one, same in zip(said, found.same.tolist(), strict=True):
-        told = None if one.question_id is None else ledger.settled(one.question_id)
-        if told is not None and told.value in (SAME, DIFFERENT):
+        if one.told in (SAME, DIFFERENT):
             for truth, weight in ((SAME, same), (DIFFERENT, 1.0 - same)):
                 seen[truth] += weight
-                wrong[truth] += weight if told.value != truth else 0.0
+                wrong[truth] += weight if one.told != truth else 0.0
     return Rates(Rate(wrong[SAME], seen[SAME]), Rate(wrong[DIFFERENT], seen[DIFFERENT]))
