@@ -16,16 +16,17 @@ import pyarrow.compute as pc
 from cccount_dist.campaign import Campaign
 from cccount_dist.report.chart import MOST_POINTS
 from cccount_dist.report.facts import CollectionFacts, CountFacts, Estimate, JudgedPair, Thumbnail
+from cccount_dist.report.groups import groups_page
 from cccount_dist.report.page import report_page
 from cccount_dist.report.pairs import choose_pairs
 from cccount_dist.report.thumbnails import thumbnail
 from cccount_dist.report.wording import thinned
 from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer
-from flows.groupreport import write_group_report
+from flows.groupreport import gather_grouping
 from flows.progress import progress
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
-from storage.schema import EMBEDDINGS
+from storage.schema import EMBEDDINGS, ESTIMATES, GROUPINGS
 from storage.version import __version__
 from storage.workspace import Workspace
 
@@ -40,10 +41,29 @@ def write_reports(workspace: str, campaign: str | None) -> dict[str, Any]:
     return {"files": [_write(folder, collection) for folder in folders]}
 
 
+def refresh_report(workspace: str, campaign: str) -> str:
+    """Write the report of a campaign if its result rests on other answers than the report says; return where it is."""
+    opened = Workspace.open(workspace)
+    folder = CampaignFolder(opened, campaign)
+    key = f"{folder.prefix}/results/report.html"
+    if opened.objects.size(key) is not None and opened.objects.read(key).endswith(_mark(folder)):
+        return f"{opened.location}/{key}"
+    return _write(folder, opened.collection())
+
+
 def _write(folder: CampaignFolder, collection: Collection) -> str:
+    mark = _mark(folder)  # before the answers are read: if some come meanwhile, the report is written once more
     if folder.settings().kind == "cluster":
-        return write_group_report(folder, collection, _collection(folder.workspace, collection))
-    return folder.write_result("report.html", report_page(gather(folder, collection)).encode())
+        page = groups_page(gather_grouping(folder, collection, _collection(folder.workspace, collection)))
+    else:
+        page = report_page(gather(folder, collection))
+    return folder.write_result("report.html", page.encode() + mark)
+
+
+def _mark(folder: CampaignFolder) -> bytes:
+    """The end of a report, by which it is known later which result it shows."""
+    last = folder.last_row(GROUPINGS if folder.settings().kind == "cluster" else ESTIMATES)
+    return b"" if last is None else f"\n<!-- {last['answers']} answers, {last['state']}, cccount {__version__} -->\n".encode()
 
 
 def gather(folder: CampaignFolder, collection: Collection) -> CountFacts:
