@@ -7,10 +7,10 @@ disk of this host (SQLite's write-ahead log needs shared memory). Memory and tim
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
@@ -33,6 +33,7 @@ _CREATE = "CREATE TABLE IF NOT EXISTS answers (position INTEGER PRIMARY KEY AUTO
 )
 _VALUES = ", ".join("?" * len(ANSWERS.columns))
 _INSERT = f"INSERT INTO answers ({_COLUMNS}) VALUES ({_VALUES}) ON CONFLICT (answer_id) DO NOTHING"  # noqa: S608
+_SELECT = f"SELECT position, {_COLUMNS} FROM answers WHERE position > ? ORDER BY position"  # noqa: S608
 
 
 class Journal:
@@ -43,8 +44,8 @@ class Journal:
         self._mutex = threading.Lock()
         with explaining(path.parent):
             make_folder(path.parent)
-        with _explained(path):
-            self._database = _open(path)
+        with sqlite_explained(path):
+            self._database = open_database(path, (_CREATE,), synchronous="FULL")
 
     def record(self, table: pa.Table) -> int:
         """Make answers durable and return how many were new. An id that is in the journal already is left as it is."""
@@ -54,7 +55,13 @@ class Journal:
 
     def pending(self) -> pa.Table:
         """Return the answers that were not sealed yet, in order; those of a killed seal may be in the log already."""
-        return self._read()[1]
+        return self.read_on()[1]
+
+    def read_on(self, since: int = 0) -> tuple[int, pa.Table]:
+        """Return the position of the last answer and those behind position `since`, in order; positions are never given again."""
+        with self._mutex, sqlite_explained(self.path):
+            rows = self._database.execute(_SELECT, (since,)).fetchall()
+        return (rows[-1][0], _to_table(rows)) if rows else (since, ANSWERS.empty())
 
     def seal(self, log: "QueryLog", *, guard: Callable[[], None] | None = None) -> int:
         """Move the pending answers into a part of the log and return how many it did not have yet.
@@ -62,7 +69,7 @@ class Journal:
         They leave the journal only after the part is durable. Killed in between, the next seal offers them to the log again,
         which recognises their ids: none is lost, none doubled.
         """
-        last, table = self._read()
+        last, table = self.read_on()
         if not table.num_rows:
             return 0
         added = log.append_answers(table, guard=guard)
@@ -75,14 +82,9 @@ class Journal:
         with self._mutex:
             self._database.close()
 
-    def _read(self) -> tuple[int, pa.Table]:
-        with self._mutex, _explained(self.path):
-            rows = self._database.execute(f"SELECT position, {_COLUMNS} FROM answers ORDER BY position").fetchall()  # noqa: S608
-        return (rows[-1][0], _to_table(rows)) if rows else (0, ANSWERS.empty())
-
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._mutex, _explained(self.path):
+        with self._mutex, sqlite_explained(self.path):
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 yield self._database
@@ -96,8 +98,8 @@ class Journal:
 def journal_problems(path: Path) -> Iterator[Problem]:
     """Check every page of a journal; nothing is raised for damage."""
     try:
-        with _explained(path):
-            database = _open(path)
+        with sqlite_explained(path):
+            database = open_database(path, (_CREATE,), synchronous="FULL")
             try:
                 found = [row[0] for row in database.execute("PRAGMA integrity_check(10)") if row[0] != "ok"]
             finally:
@@ -108,12 +110,14 @@ def journal_problems(path: Path) -> Iterator[Problem]:
         yield Problem(str(path), problem, REPAIR)
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def open_database(path: Path, tables: Iterable[str], *, synchronous: Literal["FULL", "NORMAL"]) -> sqlite3.Connection:
+    """Open an SQLite file with a write-ahead log. FULL: a commit is on disk; NORMAL: it survives the process, not the power."""
     database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         _use_write_ahead_log(database)
-        database.execute("PRAGMA synchronous = FULL")
-        database.execute(_CREATE)
+        database.execute(f"PRAGMA synchronous = {synchronous}")
+        for create in tables:
+            database.execute(create)
     except BaseException:
         database.close()
         raise
@@ -154,7 +158,8 @@ def _to_table(rows: list[tuple[object, ...]]) -> pa.Table:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def sqlite_explained(path: Path) -> Iterator[None]:
+    """Turn what SQLite refuses inside into the error that says what to do."""
     try:
         yield
     except sqlite3.DatabaseError as error:

@@ -144,6 +144,13 @@ ANSWERS = TableSpec("answers", (
     Column("undoes", pa.string(), "answer_id that this row takes back", required=False),
 ))  # fmt: skip
 
+GOLD = TableSpec("gold", (
+    Column("u", pa.int64(), "item"),
+    Column("v", pa.int64(), "item"),
+    Column("value", pa.float64(), "1 same, 0 different"),
+    Column("origin", pa.string(), "the file that it came from"),
+))  # fmt: skip
+
 LABELS = TableSpec("labels", (
     Column("item", pa.int64(), "row number in the collection"),
     Column("id", pa.string(), "the user's name for the item"),
