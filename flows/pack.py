@@ -1,10 +1,11 @@
 """`cccount pack`: open questions and their pictures as one HTML file, for whoever answers without a network.
 
-Reads only, and leases nothing: who answers the same question elsewhere meanwhile gives it one more vote. Memory: the pictures, some
-ten kilobytes each.
+Reads only, and leases nothing: who answers the same question elsewhere meanwhile gives it one more vote. Memory: the pictures,
+some ten kilobytes each.
 """
 
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -89,9 +90,7 @@ def _pictures(items: list[int], collection: Collection, side: int) -> dict[int, 
         for done, item in enumerate(items, start=1):
             uri = collection.uri(item)
             if uri is not None:
-                try:
+                with suppress(UnreadableImageError):
                     found[item] = encoded(uri, side, quality=_QUALITY)
-                except UnreadableImageError:
-                    pass
             update(done)
     return found

@@ -1,8 +1,8 @@
 """Keeps campaigns supplied with questions while the review page is served, so that nobody at the page waits for a sampler.
 
-A process of its own takes the steps (`python -m flows.supply WORKSPACE`: a campaign's name on each line in, a JSON object on each line
-out), with low priority, under the campaign's lease. It ends when its standard input does, so it never outlives the server; another
-`cccount advance` at the same time is harmless, and so is a kill.
+A process of its own takes the steps (`python -m flows.supply WORKSPACE`: a campaign's name on each line in, a JSON object on each
+line out), with low priority, under the campaign's lease. It ends when its standard input does, so it never outlives the server;
+another `cccount advance` at the same time is harmless, and so is a kill.
 """
 
 import json

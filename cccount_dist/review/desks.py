@@ -74,10 +74,9 @@ class Desks:
 
     def _entry(self, desk: Desk, look: Sequence[Answered]) -> RecentEntry:
         first = look[0]
-        kind = "grid" if first.page is not None else "pair" if first.value in (None, 0.0, 1.0) else "rating"
         sheet = SheetInfo(
             id=f"again-{first.answer_id}",
-            kind=kind,
+            kind=first.kind,
             anchor=self.item(desk, first.u),
             candidates=[CandidateInfo(question_id=row.question_id, item=self.item(desk, row.v)) for row in look],
             expires_in=0.0,

@@ -1,7 +1,7 @@
 """The review page as one HTML file that needs no server and no network: its modules, questions and pictures are inside.
 
-The modules are the ones that the server serves. A browser lets a local file load no other file, so each goes in as a data: address
-under a name of an import map. The content policy allows exactly these scripts, by their hashes, and nothing from outside.
+The modules are the ones that the server serves. A browser lets a local file load no other file, so each goes in as a data:
+address under a name of an import map. The content policy allows exactly these scripts, by their hashes, and nothing from outside.
 """
 
 import base64

@@ -195,6 +195,8 @@ export class Review {
     if (!entry) return;
     this.outbox.add(entry.answers.map(({ id }) => ({ kind: "undo", body: { id: newId(), answer_id: id } })));
     if (this.sheet) this.queue.putBack(this.sheet);
+    // A sheet that was answered before a reload and tested us has no number any more: it is taken back, and not asked again.
+    if (entry.sheet.candidates.some(({ question_id }) => question_id < 0)) return this.showNext();
     this.show(entry.sheet);
     this.say("Undone: here it is again.");
   }
