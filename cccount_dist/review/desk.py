@@ -10,7 +10,6 @@ import threading
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from cccount_dist.campaign import Response, check_value, checked
