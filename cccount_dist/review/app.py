@@ -206,7 +206,7 @@ def _reviewing(desks: Desks, door: Door, watcher: Watcher) -> APIRouter:
         return JSONResponse(await run_in_threadpool(lambda: jsonable_encoder(asdict(at.desk.standing()))))
 
     @router.get("/images/{item}")
-    async def image(item: Annotated[int, Path(ge=0, le=2**53)], _: Who, side: Annotated[Side, Query()] = 512) -> Response:
+    async def image(item: Annotated[int, Path(ge=0, le=2**53)], _: Who, side: Side = Side.MIDDLE) -> Response:
         if item >= desks.collection.items:
             raise HTTPException(404, "there is no such item")
         try:

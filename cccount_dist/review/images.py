@@ -9,13 +9,22 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Literal
+from enum import IntEnum
 
 from PIL import Image
 
 from cccount_dist.embedding.images import UnreadableImageError, load_picture
 
-Side = Literal[256, 512, 1024, 2048]  # few sizes: no client can fill the memory with others
+
+class Side(IntEnum):
+    """Longer sides in pixels. Few sizes: no client can fill the memory with others."""
+
+    SMALL = 256
+    MIDDLE = 512
+    LARGE = 1024
+    LARGEST = 2048
+
+
 _MOST_BYTES = 96 * 1024 * 1024
 _SMALL = 128 * 128  # pixels of a picture that is sent without loss
 _QUALITY = 88

@@ -20,7 +20,7 @@ export const ACTIONS = {
   down: { label: "Pan down", usual: ["ArrowDown"], modes: ["pair", "grid", "rating"] },
 };
 
-const SHOWN = { Space: "Space", Backspace: "⌫", Enter: "↵", Escape: "Esc", ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓" };
+const SHOWN = { Space: "Space", Backspace: "Bksp", Enter: "↵", Escape: "Esc", ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓" };
 
 /** The name of the key that was pressed; null for modifier keys and shortcuts of the browser. */
 export function nameOf(event) {

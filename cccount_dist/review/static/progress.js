@@ -114,13 +114,13 @@ function drawFigures(s) {
   const rows = [
     [number(s.answers), "answers in the log"],
     [number(s.pending), "questions open"],
-    [s.forecast_questions === null ? "–" : number(s.forecast_questions), "questions to go, by the forecast"],
-    [s.forecast_hours === null ? "–" : `${number(s.forecast_hours, 1)} h`, "of people's time to go, by the forecast"],
-    [s.seconds_per_pair === null ? "–" : `${number(s.seconds_per_pair, 1)} s`, "for a pair, as measured"],
-    ...(s.seconds_per_page === null ? [] : [[`${number(s.seconds_per_page, 1)} s`, "for a page, as measured"]]),
-    [pace ? number(pace) : "–", "answers an hour, all together"],
+    [s.forecast_questions === null ? null : number(s.forecast_questions), "questions to go, by the forecast"],
+    [s.forecast_hours === null ? null : `${number(s.forecast_hours, 1)} h`, "of people's time to go, by the forecast"],
+    [s.seconds_per_pair === null ? null : `${number(s.seconds_per_pair, 1)} s`, "for a pair, as measured"],
+    [s.seconds_per_page === null ? null : `${number(s.seconds_per_page, 1)} s`, "for a page, as measured"],
+    [pace ? number(pace) : null, "answers an hour, all together"],
     [number(s.contradictions.length), "open contradictions"],
-  ];
+  ].filter(([large]) => large !== null); // what is not known yet is left out
   find("figures").replaceChildren(...rows.map(([large, small]) => element("li", {}, element("b", {}, large), element("span", {}, small))));
 }
 

@@ -15,7 +15,7 @@ import { Server, SignedOut } from "./transport.js";
 const FINEST = 2048; // pixels of a picture's longer side, once somebody zooms in
 const QUESTION = {
   pair: "Are these two the same?",
-  grid: "Which of these are the same as the one on the left?",
+  grid: "Which of the others are the same as this one?",
   rating: "How similar are these two?",
 };
 const EMPTY = {
