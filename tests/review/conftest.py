@@ -61,8 +61,8 @@ class Served:
 
     def start(self) -> None:
         desks = Desks(self.workspace, gold=0.0, repeats=0.0)
-        app = make_app(desks, Door(Annotators(self.workspace), local=self.local), Unattended())
-        self.server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+        self.app = make_app(desks, Door(Annotators(self.workspace), local=self.local), Unattended())
+        self.server = uvicorn.Server(uvicorn.Config(self.app, log_level="error", timeout_graceful_shutdown=1))
         listener = socket.create_server(("127.0.0.1", self.port))
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [listener]}, daemon=True)
         self.thread.start()

@@ -6,15 +6,33 @@ import { shown } from "./keys.js";
 const WORD = { same: "Same", different: "Different", unsure: "Unsure" };
 
 export function drawChoices(row, kind, keys, stage, { answer, submit }) {
-  row.dataset.kind = kind;
-  if (kind === "grid") {
-    row.replaceChildren(submitButton(keys, [onPage(stage.counts())], submit));
-  } else if (kind === "rating") {
-    const { slide, value } = slider();
-    row.replaceChildren(slide, submitButton(keys, ["Rate ", value], submit), choice("unsure", keys, answer));
-  } else {
-    row.replaceChildren(...Object.keys(WORD).map((name) => choice(name, keys, answer)));
+  const drawn = JSON.stringify([kind, keys.bound]);
+  if (row.dataset.drawn !== drawn) {
+    // Only when something else is to be chosen: who tabbed to a button stays on it from sheet to sheet.
+    row.dataset.drawn = drawn;
+    row.dataset.kind = kind;
+    if (kind === "grid") row.replaceChildren(submitButton(keys, [""], submit));
+    else if (kind === "rating") row.replaceChildren(...scale(keys, answer, submit));
+    else row.replaceChildren(...Object.keys(WORD).map((name) => choice(name, keys, answer)));
   }
+  if (kind === "grid") row.querySelector("span").textContent = onPage(stage.counts());
+  if (kind === "rating") setRating(row, 0.5);
+}
+
+function scale(keys, answer, submit) {
+  const value = element("output", { for: "rating" });
+  const range = element("input", {
+    type: "range", id: "rating", min: 0, max: 1, step: 0.01, "aria-label": "Similarity from 0 to 1",
+    oninput: () => (value.textContent = Number(range.value).toFixed(2)),
+  });
+  const ends = element("div", { class: "ends", "aria-hidden": "true" });
+  ends.append(...["nothing alike", "the same"].map((words, end) => element("span", {}, element("kbd", {}, String(end * 9)), ` ${words}`)));
+  return [element("div", { class: "slide" }, range, ends), submitButton(keys, ["Rate ", value], submit), choice("unsure", keys, answer)];
+}
+
+function setRating(row, value) {
+  row.querySelector("#rating").value = value;
+  row.querySelector("output").textContent = value.toFixed(2);
 }
 
 function choice(name, keys, answer) {
@@ -42,13 +60,7 @@ function onPage({ same, unsure }) {
   return [same ? `${same} the same` : null, unsure ? `${unsure} unsure` : null, "the rest different"].filter(Boolean).join(", ");
 }
 
-function slider() {
-  const value = element("output", { for: "rating" }, "0.50");
-  const range = element("input", {
-    type: "range", id: "rating", min: 0, max: 1, step: 0.01, value: 0.5, "aria-label": "Similarity from 0 to 1",
-    oninput: () => (value.textContent = Number(range.value).toFixed(2)),
-  });
-  const ends = element("div", { class: "ends", "aria-hidden": "true" });
-  ends.append(...["nothing alike", "the same"].map((words, end) => element("span", {}, element("kbd", {}, String(end * 9)), ` ${words}`)));
-  return { slide: element("div", { class: "slide" }, range, ends), value };
+export function clearChoices(row) {
+  row.dataset.drawn = "";
+  row.replaceChildren();
 }

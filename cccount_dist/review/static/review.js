@@ -1,6 +1,6 @@
 // The review page: sign in, show the sheet, take the answer, show the next one. The answer travels meanwhile.
 
-import { drawChoices } from "./choices.js";
+import { clearChoices, drawChoices } from "./choices.js";
 import { Clock } from "./clock.js";
 import { FlagDialog, HelpDialog, SavedDialog } from "./dialogs.js";
 import { element, find, useTheme } from "./elements.js";
@@ -119,7 +119,7 @@ export class Review {
     if (!sheet) {
       this.stage.clear();
       this.setMode("wait");
-      find("choices").replaceChildren();
+      clearChoices(find("choices"));
       find("flag").hidden = true;
       return this.explainEmpty();
     }
