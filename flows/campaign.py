@@ -5,20 +5,16 @@ from typing import Any, Protocol, TypeVar
 
 from cccount_dist.campaign import Campaign
 from cccount_dist.inputs import Inputs, load_inputs
+from cccount_dist.review.standing import state_of
 from cccount_dist.runner import CampaignRunner, Progress
 from flows.progress import progress, progress_when_needed
-from storage.campaigns import CampaignFolder
+from storage.campaigns import RESULTS, CampaignFolder
 from storage.errors import ConflictError, InputError
-from storage.schema import ESTIMATES, GROUPINGS
 from storage.settings import Goal, Scalar, Settings
 from storage.version import __version__
 from storage.workspace import Workspace
 
 ResultT = TypeVar("ResultT")
-RESULTS = {  # where the results of each kind of campaign are, and what of them `status` shows
-    "count": (ESTIMATES, ("estimate", "low", "high", "level")),
-    "cluster": (GROUPINGS, ("clusters", "nmi", "ari")),
-}
 
 
 class Options(Protocol):
@@ -152,13 +148,10 @@ def _status(workspace: Workspace, name: str) -> dict[str, Any]:
     ledger, asked = opened.ledger, opened.questions
     spec, fields = RESULTS[opened.settings.kind]
     last = folder.last_row(spec)
-    state = last["state"] if last else "running"
-    if state == "running" and not folder.is_being_advanced:
-        state = "stopped"  # killed or out of disk in the middle: the same command goes on
     return {
         "campaign": name,
         "method": opened.settings.method,
-        "state": state,
+        "state": state_of(folder, last),
         "questions": ledger.questions,
         "answers": ledger.position,
         "pending": len(ledger.pending(asked)),

@@ -55,7 +55,10 @@ CampaignName = Annotated[str, typer.Option("--campaign", help="The campaign's na
 @app.command()
 def init(
     workspace: Workspace,
-    images: Annotated[str | None, typer.Option(metavar="DIR", help="A folder of images, read recursively.")] = None,
+    images: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="A folder of images, read recursively; with --manifest, where its paths start."),
+    ] = None,
     manifest: Annotated[
         str | None, typer.Option(metavar="FILE", help="A csv or parquet table with a path or uri for each item.")
     ] = None,
@@ -83,7 +86,10 @@ def init(
 @app.command()
 def extend(
     workspace: Workspace,
-    images: Annotated[str | None, typer.Option(metavar="DIR", help="A folder of images, read recursively.")] = None,
+    images: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="A folder of images, read recursively; with --manifest, where its paths start."),
+    ] = None,
     manifest: Annotated[str | None, typer.Option(metavar="FILE", help="A table with a path or uri for each item.")] = None,
     labels: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="A column of the manifest with labels, or `folder`.")

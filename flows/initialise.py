@@ -35,24 +35,25 @@ def initialise(
     embeddings: str | None = None,
     labels: str | None = None,
 ) -> dict[str, Any]:
-    """Make a workspace from exactly one source and return the fields of `cccount init --json`."""
-    if sum(source is not None for source in (images, manifest, embeddings)) != 1:
-        raise InputError("give exactly one of --images, --manifest and --embeddings")
+    """Make a workspace from one source and return the fields of `cccount init --json`.
+
+    `images` beside a manifest is the folder that its relative paths start from.
+    """
+    if (embeddings is None) == (images is None and manifest is None):
+        raise InputError("give exactly one of --images, --manifest (with --images for where its paths start) and --embeddings")
     label_file = Path(labels) if labels is not None and is_label_file(labels) else None
     column = labels if label_file is None else None
     vectors: Vectors | None = None
-    if images is not None:
-        table = read_images(Path(images), column)
-    elif manifest is not None:
-        table = read_manifest(Path(manifest), column)
+    if embeddings is None:
+        table = _read(images, manifest, column)
     else:
-        vectors = open_vectors(Path(str(embeddings)), column)
+        vectors = open_vectors(Path(embeddings), column)
         with progress("reading vectors", vectors.items, "vectors") as update:
-            table = given_collection(vectors, Path(str(embeddings)), update)
+            table = given_collection(vectors, Path(embeddings), update)
     if label_file is not None:
         table = with_label_file(table, label_file)
     if len(table) < FEWEST:
-        raise InputError(f"{images or manifest or embeddings} has one item: there is nothing to compare it with")
+        raise InputError(f"{manifest or images or embeddings} has one item: there is nothing to compare it with")
     if vectors is None:
         Workspace.create(workspace, table)
     else:
@@ -73,13 +74,10 @@ def extend(
     workspace: str, *, images: str | None = None, manifest: str | None = None, labels: str | None = None
 ) -> dict[str, Any]:
     """Add the items of a folder or manifest that the workspace has not yet; `cccount embed` then embeds only those."""
-    if (images is None) == (manifest is None):
-        raise InputError("give exactly one of --images and --manifest")
     if labels is not None and is_label_file(labels):
         raise InputError(f"--labels {labels}: labels of added items come from the folder's names or a column of the manifest")
     opened = Workspace.open(workspace)
-    found = read_images(Path(images), labels) if images is not None else read_manifest(Path(str(manifest)), labels)
-    added = add(opened, found)
+    added = add(opened, _read(images, manifest, labels))
     collection = opened.collection()
     return {"workspace": workspace, "items": collection.items, "added": added, "labelled": labelled(collection.table)}
 
@@ -99,6 +97,15 @@ def first_frames(workspace: str, into: str, *, seconds: float = SECONDS, similar
     chosen = Vectors(len(kept), array.shape[1], lambda: (vectors[bursts.first[i : i + rows]] for i in range(0, len(kept), rows)))
     _write(into, kept, chosen, array.attributes)
     return {"workspace": into, "items": len(kept), "frames": len(table), "dimensions": array.shape[1]}
+
+
+def _read(images: str | None, manifest: str | None, column: str | None) -> pa.Table:
+    folder = None if images is None else Path(images)
+    if manifest is not None:
+        return read_manifest(Path(manifest), column, folder)
+    if folder is None:
+        raise InputError("give --images, or --manifest (with --images for where its paths start)")
+    return read_images(folder, column)
 
 
 def _write(location: str, table: pa.Table, vectors: Vectors, attributes: Mapping[str, JSON] = ATTRIBUTES) -> None:

@@ -13,11 +13,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from cccount_dist.campaign import Response, check_value, checked
+from cccount_dist.review.activity import Activity
 from cccount_dist.review.checks import CHECKS_FROM, Checks
 from cccount_dist.review.history import History
 from cccount_dist.review.queue import Queue
+from cccount_dist.review.rates import estimate, evidence_of
 from cccount_dist.review.sheets import Answered, Candidate, ItemFacts, Receipt, Rejection, Sheet, SheetKind
-from cccount_dist.review.standing import Standing, standing_of
+from cccount_dist.review.standing import Standing, standing_of, with_reliability
 from cccount_dist.sampling.ledger import FLAG, OUTSIDE, LoggedAnswer
 from cccount_dist.sampling.logged import answers_table, microseconds
 from cccount_dist.sampling.reading import Reading
@@ -70,6 +72,7 @@ class Desk:
         self._handouts = Handouts(self.folder.handouts_path)
         self._checks = Checks(self._reading, self._handouts, workspace, gold=gold, repeats=repeats)
         self._history = History(self._reading.ledger)
+        self._activity = Activity()
         self._collection = workspace.collection()
         self._refresh()
 
@@ -187,7 +190,9 @@ class Desk:
         """Where the campaign stands, how fast people are, and how far they can be relied on."""
         with self._lock:
             self._refresh()
-            return standing_of(self.folder, self._reading, now=self._clock())
+            standing = standing_of(self.folder, self._reading, self._activity, len(self._queue), self._clock())
+            evidence = evidence_of(self._reading.ledger)
+        return with_reliability(standing, estimate(evidence))  # which takes time, and keeps nobody from answering
 
     def item(self, number: int) -> ItemFacts:
         """What is known about an item; `InputError` if there is none of this number."""
@@ -207,6 +212,7 @@ class Desk:
     def _learn(self, rows: list[LoggedAnswer]) -> None:
         self._history.take(rows)
         self._checks.take(rows)
+        self._activity.take(rows)
         self._queue.update()
 
     def _row(self, annotator: str, response: Response) -> LoggedAnswer:

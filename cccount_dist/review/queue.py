@@ -49,7 +49,7 @@ class Queue:
         questions = self._reading.questions
         later: list[int] = []
         shown: set[int] = set()
-        for question_id in [*sorted(self._doubted), *sorted(self._open)]:
+        for question_id in [*self._doubted, *sorted(self._open)]:
             question = questions[question_id]
             if question_id in shown or not self._may_ask(question, annotator, holders):
                 continue
@@ -93,17 +93,18 @@ class Queue:
     def _doubt(self) -> None:
         """Queue the answers that contradict each other through others for one more vote each."""
         ledger = self._reading.ledger
-        before, self._doubted = self._doubted, {}
+        disputed = set(ledger.disputed)
+        before, self._doubted = self._doubted, dict.fromkeys(sorted(disputed), 0)
         for conflict in ledger.constraints.conflicts:
             rows = [ledger.row(i) for i in (conflict.answer_id, *conflict.against)]
             asked = [row.question_id for row in rows if row is not None and 0 <= row.question_id < self._known]
+            if any(i in disputed for i in asked):
+                continue  # people differ on one of them: that is likely the wrong one, and it is asked again anyway
             votes = {i: len({vote.annotator for vote in ledger.votes(i)}) for i in asked}
             for i in sorted(asked, key=lambda i: (votes[i], i))[:_ASKED_PER_CONFLICT]:
                 # One more vote than there was when the contradiction was seen: if that changes nothing, another one.
                 if votes[i] < most_votes(max(self._overlap, ledger.overlap)):
                     self._doubted[i] = votes[i] + 1
-        for question_id in ledger.disputed:
-            self._doubted.setdefault(question_id, 0)
         self._reading.changed.update(before, self._doubted)
 
 

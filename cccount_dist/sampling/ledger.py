@@ -65,9 +65,11 @@ class Ledger:
         self._links: dict[int, str] = {}  # question -> the answer for which it is in the closure
         self._learnt: dict[int, tuple[float, dict[str, float]]] = {}  # question -> what it taught about people
         self._undone: set[str] = set()
+        self._people: set[str] = set()
         self._asked: set[int] = set()
         self._inferred: set[int] = set()
         self._disputed: dict[int, None] = {}
+        self._shared: dict[int, None] = {}
         self._flags: Counter[int] = Counter()
         self._pages: dict[int, int] = {}  # question that is on a page -> the page
         self._on_pages: dict[int, int] = {}  # page -> questions on it that somebody was asked
@@ -111,6 +113,11 @@ class Ledger:
     def disputed(self) -> list[int]:
         """Questions on which people differ and nothing is decided."""
         return list(self._disputed)
+
+    @property
+    def shared(self) -> list[int]:
+        """Questions of kind `same` that more than one person has answered."""
+        return list(self._shared)
 
     @property
     def flagged(self) -> set[int]:
@@ -166,6 +173,8 @@ class Ledger:
     def _count(self, row: LoggedAnswer) -> list[Answer]:
         if row.question_id != OUTSIDE:
             self._votes.setdefault(row.question_id, []).append(row.id)
+            if row.is_vote:
+                self._people.add(row.annotator)
             return self._settle(row.question_id)
         if is_flag(row.source):
             self._flags[row.u] += 1
@@ -197,8 +206,10 @@ class Ledger:
         votes = [self._rows[i] for i in self._votes[question_id]]
         people = [vote for vote in votes if vote.is_vote]
         self._forget(question_id)
-        verdict = settle(people, self.overlap, self.reliability, rating=question_id in self._ratings)
-        (self._disputed.__setitem__(question_id, None) if verdict.disputed else self._disputed.pop(question_id, None))
+        verdict = settle(people, self.overlap, self.reliability, people=len(self._people), rating=question_id in self._ratings)
+        _mark(self._disputed, question_id, on=verdict.disputed)
+        several = len(people) > 1 and question_id not in self._ratings and len({vote.annotator for vote in people}) > 1
+        _mark(self._shared, question_id, on=several)
         settled = _row_of(verdict, people)
         self._learn(question_id, verdict, people)
         self._count_asked(question_id, asked=settled is not None)
@@ -287,6 +298,14 @@ def _row_of(verdict: Verdict, votes: list[LoggedAnswer]) -> LoggedAnswer | None:
         return None
     found = next((vote for vote in votes if vote.value == verdict.value), None)
     return found if found is not None else replace(votes[0], value=verdict.value)
+
+
+def _mark(marked: dict[int, None], question_id: int, *, on: bool) -> None:
+    """Put into an ordered set, or take out of it."""
+    if on:
+        marked[question_id] = None
+    else:
+        marked.pop(question_id, None)
 
 
 def _event(row: LoggedAnswer) -> Answer:

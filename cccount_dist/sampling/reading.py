@@ -23,6 +23,7 @@ class Reading:
         self.questions: list[Question] = []
         self.changed: set[int] = set()  # questions whose votes or answers changed; whoever makes use of it empties it
         self.seen: set[tuple[str, int, int]] = set()  # who answered which pair (the smaller item first)
+        self.votes = 0  # of people on questions of this campaign
         self.page_size = 1  # questions on the largest page so far
         self._on_page: Counter[int] = Counter()
         self._sealed = 0  # rows of the log that were read
@@ -55,6 +56,7 @@ class Reading:
             if not self.ledger.knows(row.id):
                 self.changed.update(event.question_id for event in self.ledger.take([row]))
                 self.changed.add(row.question_id)
+                self.votes += row.is_vote and row.undoes is None and row.question_id != OUTSIDE
                 self.seen.add((row.annotator, min(row.u, row.v), max(row.u, row.v)))
                 new.append(row)
         self.changed.discard(OUTSIDE)

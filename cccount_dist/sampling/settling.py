@@ -17,6 +17,7 @@ from storage.errors import InputError
 
 CONFIDENT = 0.99  # a question with several votes is settled when its answer is so probable
 MOST_OVERLAP = 5
+MOST_PEOPLE = 1 << 30
 _MORE = 3  # votes beyond the overlap that a disputed question gets at most
 _PRIOR_WRONG, _PRIOR_RIGHT = 2.0, 48.0  # what is believed of somebody unknown: wrong in 4 % of the answers
 
@@ -96,8 +97,14 @@ def first_votes(votes: Sequence[Vote]) -> dict[str, float | None]:
     return said
 
 
-def settle(votes: Sequence[Vote], overlap: int, reliability: Reliability, *, rating: bool = False) -> Verdict:
-    """Return what the votes on one question, in the order in which they came, amount to."""
+def settle(
+    votes: Sequence[Vote], overlap: int, reliability: Reliability, *, people: int = MOST_PEOPLE, rating: bool = False
+) -> Verdict:
+    """Return what the votes on one question, in the order in which they came, amount to.
+
+    `people` have answered anything so far: if all of them have voted on this one and it is still doubtful, the likelier answer
+    holds, and the question stays disputed until more votes decide. Nobody waits for a person who may never come.
+    """
     said = first_votes(votes)
     if overlap == 1:
         return _by_majority(list(said.values()))
@@ -113,8 +120,8 @@ def settle(votes: Sequence[Vote], overlap: int, reliability: Reliability, *, rat
         return Verdict(settled=True, value=likely)
     if len(said) - len(sure) >= overlap:
         return Verdict(settled=True, disputed=disputed)
-    if len(said) >= most_votes(overlap):
-        return Verdict(settled=True, value=likely if likely in sure.values() else max(sure.values()), disputed=disputed)
+    if len(said) >= max(overlap, min(most_votes(overlap), people)) and sure:
+        return Verdict(settled=True, value=likely if likely in sure.values() else max(sure.values()), disputed=True)
     return Verdict(settled=False, disputed=disputed)
 
 

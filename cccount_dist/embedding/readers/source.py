@@ -39,13 +39,20 @@ def read_images(path: Path, label: str | None = None) -> pa.Table:
     return with_folder_labels(table)
 
 
-def read_manifest(path: Path, label: str | None = None) -> pa.Table:
-    """Return the collection of `--manifest`: csv, parquet or jsonl, a COCO json, or the datapackage.json of Camtrap DP."""
+def read_manifest(path: Path, label: str | None = None, root: Path | None = None) -> pa.Table:
+    """Return the collection of `--manifest`: csv, parquet or jsonl, a COCO json, or the datapackage.json of Camtrap DP.
+
+    Relative paths are relative to `root`, or to the manifest's own folder.
+    """
     if not path.is_file():
         raise InputError(f"there is no file {path}")
+    if root is not None and not root.is_dir():
+        raise InputError(f"there is no folder {root}")
     if path.name == "datapackage.json":
+        if root is not None:
+            raise InputError(f"{path} names its own media: leave --images {root} out")
         return numbered(read_camtrap(path.parent, label))
-    return numbered(read_coco(path, label) if path.suffix.lower() == ".json" else read_table(path, label))
+    return numbered(read_coco(path, label, root) if path.suffix.lower() == ".json" else read_table(path, label, root))
 
 
 __all__ = ["read_images", "read_manifest"]

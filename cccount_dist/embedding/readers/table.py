@@ -22,13 +22,12 @@ PATH_COLUMNS = ("path", "uri", "file_name", "filename", "filepath", "image_path"
 TIME_COLUMNS = ("taken_at", "time", "timestamp", "datetime")
 
 
-def read_table(manifest: Path, label: str | None = None) -> Iterator[pa.Table]:
+def read_table(manifest: Path, label: str | None = None, root: Path | None = None) -> Iterator[pa.Table]:
     """Yield rows of the collection; `label` names the column of labels (default: `label`, where there is one)."""
-    yield from batches(_rows(manifest, label))
+    yield from batches(_rows(manifest, label, (root or manifest.parent).resolve()))
 
 
-def _rows(manifest: Path, label: str | None) -> Iterator[Row]:
-    root = manifest.parent.resolve()
+def _rows(manifest: Path, label: str | None, root: Path) -> Iterator[Row]:
     number = 0
     for number, record in enumerate(records(manifest), start=1):
         where = f"{manifest} row {number}"
