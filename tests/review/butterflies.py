@@ -23,15 +23,17 @@ def photograph(individual: int, take: int, *, size: tuple[int, int] = SIZE) -> I
     wings = wings.crop(wings.getbbox())
     scale = float(scene.uniform(0.75, 0.92)) * min(width / wings.width, height / wings.height)
     wings = wings.resize((int(wings.width * scale), int(wings.height * scale)), Image.Resampling.LANCZOS)
-    place = tuple(
-        int((room - own) / 2 + scene.uniform(-0.06, 0.06) * room) for room, own in zip(picture.size, wings.size, strict=True)
-    )
+    place = (_middle(scene, picture.width, wings.width), _middle(scene, picture.height, wings.height))
     shadow = wings.getchannel("A").point([alpha * 2 // 5 for alpha in range(256)]).filter(ImageFilter.BoxBlur(width // 90))
     picture.paste((0, 0, 0), (place[0] + width // 55, place[1] + width // 40), shadow)
     picture.paste(wings, place, wings)
     picture = picture.resize(size, Image.Resampling.LANCZOS).filter(ImageFilter.GaussianBlur(float(scene.uniform(0, 0.8))))
     picture = ImageEnhance.Brightness(picture).enhance(float(scene.uniform(0.75, 1.15)))
     return ImageEnhance.Color(picture).enhance(float(scene.uniform(0.7, 1.1)))
+
+
+def _middle(scene: np.random.Generator, room: int, own: int) -> int:
+    return int((room - own) / 2 + scene.uniform(-0.06, 0.06) * room)
 
 
 def _leaves(scene: np.random.Generator, width: int, height: int) -> Image.Image:

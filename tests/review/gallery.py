@@ -61,7 +61,7 @@ def pairs_of(items: int, count: int) -> list[Question]:
 
 def pages_of(items: int, count: int, size: int) -> list[Question]:
     """Pages about one item each; some candidates are the same individual."""
-    questions = []
+    questions: list[Question] = []
     for page in range(count):
         others = np.random.default_rng(page).permutation([item for item in range(items) if item != page])[:size]
         questions += [Question(len(questions) + place, page, int(v), page=page) for place, v in enumerate(others)]

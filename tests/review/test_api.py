@@ -12,6 +12,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from PIL import Image
+from schemathesis.core.result import Ok
 from schemathesis.generation import GenerationMode
 
 from cccount_dist.campaign import Campaign
@@ -245,18 +246,18 @@ def test_pictures_carry_nothing_but_pixels(serve: Serve, tmp_path: Path) -> None
         assert client.get("/images/0?side=100000").status_code == 422
 
 
-# -- whatever a machine can think of ----------------------------------------------------------------------------------------------
+# -- whatever a machine can think of ------------------------------------------------------------------------------------------
 
 
 def test_schemathesis_finds_no_crash_and_no_undeclared_response(server: Served) -> None:
     schema = schemathesis.openapi.from_dict(server.app.openapi())
-    operations = [found.ok() for found in schema.get_all_operations()]
+    operations = [found.ok() for found in schema.get_all_operations() if isinstance(found, Ok)]
     assert len(operations) >= 10
     for operation in operations:
 
         @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), database=None)
         @given(case=operation.as_strategy(generation_mode=GenerationMode.POSITIVE))
-        def call(case: schemathesis.Case) -> None:
+        def call(case: Any) -> None:
             case.call_and_validate(base_url=server.url)
 
         call()

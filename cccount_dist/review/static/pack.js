@@ -66,10 +66,15 @@ class Pack {
     return this.content.pictures[item.item] ?? null;
   }
 
-  /** Save everything that was answered so far as a file. */
+  /** Save everything that was answered so far as a file. What was undone before anybody else saw it is not mentioned. */
   async handIn() {
     const { campaign, annotator } = this.content;
-    const rows = this.rows.map((row) => this.row(row, annotator));
+    const undone = new Map(this.rows.filter((row) => row.undoes).map((row) => [row.undoes, row]));
+    const told = new Set(this.rows.filter((row) => row.handed).map((row) => row.id));
+    const given = this.rows.filter((row) => (row.undoes ? told.has(row.undoes) : told.has(row.id) || !undone.has(row.id)));
+    const rows = given.map((row) => this.row(row, annotator));
+    for (const row of given) row.handed = true;
+    await put("answers", given).catch(() => null);
     const address = URL.createObjectURL(new Blob([JSON.stringify(rows, null, 1)], { type: "application/json" }));
     const link = document.createElement("a");
     link.href = address;
