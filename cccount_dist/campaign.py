@@ -4,6 +4,7 @@ The campaign itself is advanced elsewhere (`runner.py`, by `cccount advance`): q
 answer is acknowledged when it is durable, never when it has been computed on.
 """
 
+import math
 import uuid
 import zlib
 from collections.abc import Iterable, Sequence
@@ -74,6 +75,20 @@ class Campaign:
         with self._folder.journal() as journal:
             return journal.record(answers_table(rows))
 
+    def refused(self, responses: Sequence[Response]) -> dict[int, str]:
+        """Say which of these cannot be recorded, by their place, and why: `tell` takes all or nothing."""
+        self._refresh()
+        reasons = {}
+        for place, response in enumerate(responses):
+            try:
+                row = self._checked(response, "people")
+                before = self._reading.ledger.row(row.id)
+                if before is not None and (before.question_id, before.value) != (row.question_id, row.value):
+                    reasons[place] = f"answer {row.id!r} was recorded with another value: undo it, or give it another answer_id"
+            except InputError as error:
+                reasons[place] = str(error)
+        return reasons
+
     @property
     def ledger(self) -> Ledger:
         """What the log and the journal say at this moment."""
@@ -101,6 +116,7 @@ def checked(response: Response, questions: Sequence[Question], campaign: str, *,
     if not 0 <= response.question_id < len(questions):
         raise InputError(f"campaign {campaign!r} has no question {response.question_id}: it has {len(questions)}")
     question = questions[response.question_id]
+    check_response(response)
     check_value(response.value, question.kind, question.id)
     return LoggedAnswer(
         response.id,
@@ -114,6 +130,12 @@ def checked(response: Response, questions: Sequence[Question], campaign: str, *,
         question.page,
         response.seconds,
     )
+
+
+def check_response(response: Response) -> None:
+    """Raise `InputError` for what can be an answer to no question at all."""
+    if not (response.id and 0.0 <= response.seconds < math.inf):
+        raise InputError(f"an answer needs an id, and seconds of 0 or more, not {response.seconds}")
 
 
 def check_value(value: float | None, kind: Kind, question_id: int) -> None:

@@ -24,6 +24,7 @@ class ClusterOptions:
     budget: int = 600
     oracle: str = "people"
     error_rate: float = 0.0
+    overlap: int | None = None
 
     @property
     def level(self) -> None:

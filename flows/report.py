@@ -25,7 +25,7 @@ from flows.progress import progress
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
 from storage.errors import InputError
-from storage.schema import EMBEDDINGS
+from storage.schema import EMBEDDINGS, ESTIMATES
 from storage.version import __version__
 from storage.workspace import Workspace
 
@@ -43,8 +43,27 @@ def write_reports(workspace: str, campaign: str | None) -> dict[str, Any]:
     return {"files": [_write(folder, collection) for folder in counts]}
 
 
+def refresh_report(workspace: str, campaign: str) -> str | None:
+    """Write the report of a campaign if its result rests on other answers than the report says; return where it is."""
+    opened = Workspace.open(workspace)
+    folder = CampaignFolder(opened, campaign)
+    if folder.settings().kind != "count":
+        return None
+    key = f"{folder.prefix}/results/report.html"
+    if opened.objects.size(key) is not None and opened.objects.read(key).endswith(_mark(folder)):
+        return f"{opened.location}/{key}"
+    return _write(folder, opened.collection())
+
+
 def _write(folder: CampaignFolder, collection: Collection) -> str:
-    return folder.write_result("report.html", report_page(gather(folder, collection)).encode())
+    mark = _mark(folder)  # before the answers are read: if some come meanwhile, the report is written once more
+    return folder.write_result("report.html", report_page(gather(folder, collection)).encode() + mark)
+
+
+def _mark(folder: CampaignFolder) -> bytes:
+    """The end of a report, by which it is known later which result it shows."""
+    last = folder.last_row(ESTIMATES)
+    return b"" if last is None else f"\n<!-- {last['answers']} answers, {last['state']}, cccount {__version__} -->\n".encode()
 
 
 def gather(folder: CampaignFolder, collection: Collection) -> CountFacts:

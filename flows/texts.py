@@ -90,6 +90,8 @@ def _interval(result: Report | None) -> str:
 
 def exported(r: Report) -> str:
     todo = "Fill in `value` (same, different, unsure) and import the file."
+    if "config" in r:
+        todo = f"Its labelling config is {r['config']}; import what it exports as JSON."
     return f"{r['file']}: {r['answered']:,} answers, {r['pending']:,} open questions. {todo}"
 
 
@@ -100,7 +102,20 @@ def packed(r: Report) -> str:
 
 
 def imported(r: Report) -> str:
-    return f"{r['answers']:,} answers read, {r['recorded']:,} of them new. `cccount advance` takes them in."
+    text = f"{r['answers']:,} answers read, {r['recorded']:,} of them new. `cccount advance` takes them in."
+    return "\n".join([text, *_rejected(r)])
+
+
+def gold_imported(r: Report) -> str:
+    return "\n".join([f"{r['read']:,} gold pairs read, {r['gold']:,} in all.", *_rejected(r)])
+
+
+def _rejected(r: Report) -> list[str]:
+    return [f"{r['file']}, line {row['line']}: {row['reason']}" for row in r["rejected"]]
+
+
+def annotator_added(r: Report) -> str:
+    return f"The token of {r['annotator']}, which is shown only now: {r['token']}"
 
 
 def reported(r: Report) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from cccount_dist.campaign import Response, check_value, checked
+from cccount_dist.campaign import Response, check_response, check_value, checked
 from cccount_dist.review.activity import Activity
 from cccount_dist.review.checks import CHECKS_FROM, Checks
 from cccount_dist.review.history import History
@@ -216,8 +216,7 @@ class Desk:
         self._queue.update()
 
     def _row(self, annotator: str, response: Response) -> LoggedAnswer:
-        if not (response.id and 0.0 <= response.seconds < math.inf):
-            raise InputError(f"an answer needs an id, and seconds of 0 or more, not {response.seconds}")
+        check_response(response)
         now = microseconds(self._clock())
         if response.question_id >= CHECKS_FROM:
             check = self._checks.find(response.question_id, annotator)

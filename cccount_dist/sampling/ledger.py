@@ -135,6 +135,10 @@ class Ledger:
         """Every row that was not taken back and takes nothing back, in order."""
         return [row for row in self._rows.values() if row.undoes is None and row.id not in self._undone]
 
+    def answers(self, question_id: int) -> list[LoggedAnswer]:
+        """Everything that was said to a question and not taken back, inferred answers included."""
+        return [self._rows[i] for i in self._votes.get(question_id, ())]
+
     def votes(self, question_id: int) -> list[LoggedAnswer]:
         """What people said to a question and did not take back."""
         return [row for i in self._votes.get(question_id, ()) if (row := self._rows[i]).is_vote]
