@@ -48,13 +48,22 @@ def test_a_pack_is_answered_without_a_network_and_imported_once(browser: Browser
         assert settled(workspace, "census") == person.meant
         assert import_answers(workspace.location, "census", str(first))["recorded"] == 0
 
-        for key in "sds":
+        person.undoes()  # of what was handed in already
+        for key in "usd":
             person.press(key)
-        person.page.keyboard.press("s")
-        expect(person.page.locator("#notice")).to_contain_text("Everything in this file is answered")
+        _, bad = person.sees()
+        person.page.keyboard.press("f")
+        person.page.keyboard.press("2")
+        expect(person.page.locator("#flag-dialog")).not_to_be_visible()
         second = handed_in(person.page, tmp_path)
-        assert import_answers(workspace.location, "census", str(second))["recorded"] == 4
-        assert len(settled(workspace, "census")) == 8
+        assert import_answers(workspace.location, "census", str(second)) == {
+            "file": str(second), "answers": 8, "recorded": 5, "rejected": [],
+        }  # fmt: skip
+        assert import_answers(workspace.location, "census", str(second))["recorded"] == 0
+        ledger = Campaign.open(workspace.location, "census").ledger
+        assert {workspace.collection().ids[item] for item in ledger.flagged} == {bad}
+        found = settled(workspace, "census")
+        assert {pair: found[pair] for pair in person.meant} == person.meant
         assert {row.annotator for row in Campaign.open(workspace.location, "census").ledger.rows()} == {"ana"}
         assert person.problems == []
         assert person.foreign == []

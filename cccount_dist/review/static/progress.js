@@ -66,8 +66,9 @@ function draw(standing) {
   drawContradictions(standing);
 }
 
-function stateOf({ state, pending }) {
-  return { done: "done", stopped: "budget used up", waiting: `${plural(pending, "question")} open` }[state] ?? "under way";
+function stateOf({ state, pending, questions, budget }) {
+  if (state === "stopped") return questions >= budget ? "budget used up" : "not advanced just now";
+  return { done: "done", waiting: `${plural(pending, "question")} open` }[state] ?? "under way";
 }
 
 function drawResult({ result, kind }) {
@@ -114,7 +115,8 @@ function drawFigures(s) {
   const rows = [
     [number(s.answers), "answers in the log"],
     [number(s.pending), "questions open"],
-    [s.forecast_questions === null ? null : number(s.forecast_questions), "questions to go, by the forecast"],
+    [number(s.questions), `questions settled, of a budget of ${number(s.budget)}`],
+    [s.forecast_questions === null ? null : number(s.forecast_questions), `questions in all to the wanted width${s.target_width === null ? "" : ` of ${percent(s.target_width)}`}, by the forecast`],
     [s.forecast_hours === null ? null : `${number(s.forecast_hours, 1)} h`, "of people's time to go, by the forecast"],
     [s.seconds_per_pair === null ? null : `${number(s.seconds_per_pair, 1)} s`, "for a pair, as measured"],
     [s.seconds_per_page === null ? null : `${number(s.seconds_per_page, 1)} s`, "for a page, as measured"],
@@ -148,6 +150,7 @@ function drawPeople({ annotators }) {
       element("td", {}, number(one.answers_per_hour)),
       rate(one.miss, one.miss_interval),
       rate(one.false_same, one.false_same_interval),
+      rate(one.changed_mind, null),
     ),
   );
   fill(
@@ -155,7 +158,7 @@ function drawPeople({ annotators }) {
     rows.length > 0,
     element("h2", {}, "People"),
     element("p", {}, "Error rates come from questions whose answer is known and from votes of others, with 95 % intervals; – while nothing is known."),
-    table("People", ["annotator", "answers", "an hour", "said different, is same", "said same, is different"], rows),
+    table("People", ["annotator", "answers", "an hour", "said different, is same", "said same, is different", "changed their mind"], rows),
   );
 }
 

@@ -20,7 +20,7 @@ const QUESTION = {
 };
 const EMPTY = {
   done: "This campaign is done. Thank you.",
-  stopped: "The campaign's budget of questions is used up. Thank you.",
+  stopped: "The campaign asks no more: its budget of questions is used up, or nobody advances it. Thank you.",
   packed: "Everything in this file is answered. Save your answers with the button at the top, and send them back.",
   waiting: "No question is open just now. New ones appear here by themselves.",
 };
