@@ -311,6 +311,54 @@ def advance(workspace: Workspace, campaign: CampaignName = "count", json_: Json 
 
 
 @app.command()
+def review(
+    workspace: Workspace,
+    host: Annotated[str, typer.Option(help="Where to listen; others can reach it only if annotators have tokens.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes a free one.")] = 8765,
+    annotator: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who sits here, while there are no tokens.", show_default="your user name")
+    ] = None,
+    advance: Annotated[bool, typer.Option(help="Keep new questions ready, in a process of its own.")] = True,
+    overlap: Annotated[int, typer.Option(metavar="1..5", help="How many people see each question.")] = 1,
+    gold: Annotated[float, typer.Option(metavar="SHARE", help="Sheets with a known answer.")] = 0.03,
+    repeats: Annotated[float, typer.Option(metavar="SHARE", help="Sheets that the same person answered before.")] = 0.02,
+    certificate: Annotated[str | None, typer.Option(metavar="FILE", help="TLS certificate.", show_default=False)] = None,
+    key: Annotated[str | None, typer.Option(metavar="FILE", help="Its key.", show_default=False)] = None,
+    json_: Json = False,
+) -> None:
+    """Serve the page on which people answer, until Ctrl-C.
+
+    Example: cccount review census
+    """
+    from flows.review import ReviewOptions
+    from flows.review import review as serve
+
+    options = ReviewOptions(host, port, annotator, advance, overlap, gold, repeats, certificate, key)
+    serve(workspace, options, as_json=json_)
+
+
+@app.command()
+def pack(
+    workspace: Workspace,
+    campaign: CampaignName = "count",
+    count: Annotated[int, typer.Option(help="How many open questions to take along.")] = 200,
+    file: Annotated[str, typer.Option(help="Where to write: one .html file.")] = "pack.html",
+    annotator: Annotated[str, typer.Option(metavar="NAME", help="Who will answer it.")] = "pack",
+    side: Annotated[int, typer.Option(metavar="PIXELS", help="Longer side of its pictures.")] = 640,
+    json_: Json = False,
+) -> None:
+    """Write one HTML file with open questions and their pictures, to be answered without a network.
+
+    Its answers come back as a file: cccount answers import WORKSPACE --file answers.json
+
+    Example: cccount pack census --campaign count --count 200 --file pack.html --annotator ana
+    """
+    from flows.pack import write_pack
+
+    _show(write_pack(workspace, campaign, count, file, annotator=annotator, side=side), json_, texts.packed)
+
+
+@app.command()
 def status(
     workspace: Workspace,
     campaign: Annotated[str | None, typer.Option(help="Only this campaign.", show_default=False)] = None,

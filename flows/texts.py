@@ -97,6 +97,12 @@ def exported(r: Report) -> str:
     return f"{r['file']}: {r['answered']:,} answers, {r['pending']:,} open questions. {todo}"
 
 
+def packed(r: Report) -> str:
+    size = f"{r['bytes'] / 1e6:,.1f} MB"
+    following = f"cccount answers import {r['workspace']} --campaign {r['campaign']} --file ANSWERS.json"
+    return f"{r['file']}: {r['questions']:,} questions on {r['sheets']:,} sheets, {size}. Its answers come back with: {following}"
+
+
 def imported(r: Report) -> str:
     text = f"{r['answers']:,} answers read, {r['recorded']:,} of them new. `cccount advance` takes them in."
     return "\n".join([text, *_rejected(r)])
