@@ -34,6 +34,8 @@ answers_app = typer.Typer(
     no_args_is_help=True, help="Take questions out to a file, and answers in from one.", rich_markup_mode="rich"
 )
 app.add_typer(answers_app, name="answers")
+benchmark_app = typer.Typer(no_args_is_help=True, help="Replicated experiments on labelled collections.", rich_markup_mode="rich")
+app.add_typer(benchmark_app, name="benchmark")
 
 Workspace = Annotated[str, typer.Argument(metavar="WORKSPACE", help="The workspace's folder.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
@@ -360,6 +362,51 @@ def verify(workspace: Workspace, json_: Json = False) -> None:
     _show(found, json_, texts.verified)
     if not found["ok"]:
         raise typer.Exit(1)
+
+
+@benchmark_app.command("counting")
+def benchmark_counting(
+    collections: Annotated[list[str], typer.Argument(metavar="SET…", help="An .npz file with x and y, digits, longtail, …")],
+    methods: Annotated[str, typer.Option(help="Methods of `cccount count`, with commas.")] = "placing",
+    runs: Annotated[int, typer.Option(help="Seeded runs of each method on each collection.")] = 100,
+    efforts: Annotated[str, typer.Option(help="Where to look, in parts of n pair answers.")] = "0.1,0.25,0.5,1",
+    noise: Annotated[str, typer.Option(metavar="E|M,F", help="Wrong answers: one rate, or misses and false sames.")] = "0",
+    repeating: Annotated[float, typer.Option(help="Share of the wrong answers that come again for the same pair.")] = 0.0,
+    wrong_answers: Annotated[
+        str | None, typer.Option(help="What the method is told.", show_default="none without noise, else estimate")
+    ] = None,
+    grid: Annotated[int, typer.Option(metavar="1..24", help="Clusters on one page; a page costs 3 pairs.")] = 1,
+    search: Annotated[str, typer.Option(metavar="full|fast", help="Whether placing may skip unlikely pairs.")] = "full",
+    stop: Annotated[float | None, typer.Option(metavar="W", help="Stop each run at this width.", show_default=False)] = None,
+    results: Annotated[str, typer.Option(metavar="DIR", help="Finished runs; the same command goes on.")] = "benchmark-runs",
+    compute: Compute = "local",
+    workers: Workers = None,
+    memory_limit: Memory = None,
+    json_: Json = False,
+) -> None:
+    """Measure error, bias, coverage and width of counting methods over many seeded runs.
+
+    Example: cccount benchmark counting digits --runs 100
+    """
+    from flows.benchmark import run_benchmark
+
+    report = run_benchmark(
+        collections,
+        methods=methods.split(","),
+        runs=runs,
+        efforts=efforts,
+        noise=noise,
+        repeating=repeating,
+        wrong_answers=wrong_answers,
+        grid=grid,
+        search=search,
+        stop=stop,
+        results=results,
+        compute=compute,
+        workers=workers,
+        memory_limit=memory_limit,
+    )
+    _show(report, json_, texts.benchmarked)
 
 
 @app.command()

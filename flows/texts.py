@@ -88,6 +88,10 @@ def _interval(result: Report | None) -> str:
     return ends if result["estimate"] is None else f"{result['estimate']:,.1f} {ends}"
 
 
+def benchmarked(r: Report) -> str:
+    return "\n".join([f"{r['runs']:,} runs each; finished ones are in {r['results']}.", "", *r["table"]])
+
+
 def exported(r: Report) -> str:
     todo = "Fill in `value` (same, different, unsure) and import the file."
     return f"{r['file']}: {r['answered']:,} answers, {r['pending']:,} open questions. {todo}"

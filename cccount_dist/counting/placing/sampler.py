@@ -34,6 +34,7 @@ class PlacingSampler:
     grid : up to how many clusters one page shows; 1 for pairs only
     rates : of wrong answers; None to estimate them on the way; EXACT takes answers as they are
     lanes : items under way at once
+    fast : skip clusters that an item is hardly in, where that is safe (`fast.py`)
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class PlacingSampler:
         grid: int = 1,
         rates: GivenRates | None = EXACT,
         lanes: int = 1,
+        fast: bool = False,
     ) -> None:
         if not 1 <= grid <= LARGEST_PAGE:
             raise InputError(f"a page shows 1 to {LARGEST_PAGE} clusters, not {grid}")
@@ -61,7 +63,7 @@ class PlacingSampler:
         random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
         self._order = population.to_items(random.permutation(population.items))
         self._vectors = vectors
-        self._grid, self._rates, self._lanes = grid, rates, lanes
+        self._grid, self._rates, self._lanes, self._fast = grid, rates, lanes, fast
         self._answers: dict[Key, Value] = {}
         self._keys: list[Key] = []  # of each question asked
         self._numbers: dict[Key, int] = {}
@@ -127,7 +129,8 @@ class PlacingSampler:
 
     def _new_engine(self) -> Engine:
         looks = Looks(self._vectors, self._order)
-        return Engine(State(looks, Rates(self._rates), self._grid), self._order.tolist(), self._lanes, self._answers)
+        state = State(looks, Rates(self._rates), self._grid, fast=self._fast)
+        return Engine(state, self._order.tolist(), self._lanes, self._answers)
 
     def _refresh(self) -> None:
         if self._stale:
@@ -148,14 +151,17 @@ class PlacingSampler:
             "stop_low": found.stop[0],
             "stop_high": found.stop[1],
             "false_splits": splits,
+            "skipped": float(state.shortcut.skipped),
+            "audited_found": float(state.shortcut.audited_found),
+            "audited_risk": state.shortcut.audited_risk,
             "miss_rate": state.rates.miss,
             "false_same_rate": state.rates.false_same,
             **dict(zip(("chao", "chao_low", "chao_high"), found.chao, strict=True)),
             **dict(zip(("mixture", "mixture_low", "mixture_high"), found.mixture, strict=True)),
         }
-        return CountResult(
-            found.estimate, found.low, found.high, self._level, state.placed, self._answered, float(len(counts)), details
-        )
+        unsure = state.shortcut.skipped - state.merges if state.rates.exact else 0  # may be parts: not asked about all others
+        certain = float(len(counts) - unsure)
+        return CountResult(found.estimate, found.low, found.high, self._level, state.placed, self._answered, certain, details)
 
     def _check(self, answer: Answer) -> None:
         number = answer.question_id
