@@ -67,7 +67,7 @@ class CampaignRunner(ABC, Generic[ResultT]):
         _check_fingerprints(self.settings, self.inputs, folder)
         self.countable = self.inputs.countable
         self.sampler: Sampler[ResultT] = self.make_sampler()
-        self.ledger = Ledger()
+        self.ledger = Ledger(self.settings.overlap or 1)
         self.questions: list[Question] = []
         self._rounds = 0
         self._unwritten: list[pa.Table] = []  # questions that were asked and are not in the log yet

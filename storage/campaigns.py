@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from storage.errors import InputError, WorkspaceError
-from storage.journal import Journal
+from storage.handouts import HANDOUTS
+from storage.journal import JOURNAL, Journal
 from storage.lease import Lease, is_held
 from storage.objects import LocalObjects
 from storage.querylog import QueryLog
@@ -66,10 +67,18 @@ class CampaignFolder:
     @property
     def journal_path(self) -> Path:
         """Single answers are durable here first. SQLite needs a real disk: beside the log if that is local, else this host's."""
+        return self._on_disk(JOURNAL)
+
+    @property
+    def handouts_path(self) -> Path:
+        """The book of leases on questions lies beside the journal."""
+        return self._on_disk(HANDOUTS)
+
+    def _on_disk(self, name: str) -> Path:
         objects = self.workspace.objects
         if isinstance(objects, LocalObjects):
-            return objects.path(f"{self.prefix}/journal.sqlite")
-        return self.workspace.cache_folder() / self.prefix / "journal.sqlite"
+            return objects.path(f"{self.prefix}/{name}")
+        return self.workspace.cache_folder() / self.prefix / name
 
     @contextmanager
     def journal(self) -> Iterator[Journal]:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from cccount_dist.counting.forecast import forecast_questions
 from cccount_dist.counting.methods import make_counter
 from cccount_dist.counting.result import CountResult
 from cccount_dist.runner import CampaignRunner, State
@@ -38,6 +39,11 @@ class CountRunner(CampaignRunner[CountResult]):
     def reached_target(self, goal: Goal) -> bool | None:
         return None if goal.target_width is None else self.result().relative_width <= goal.target_width
 
+    def _forecast(self, result: CountResult) -> int | None:
+        """Questions in all until the wanted width, a page counted as the questions that take a person as long."""
+        goal = self.folder.goal()
+        return forecast_questions(result, self.ledger.questions + self.ledger.glances * goal.page_cost, goal.target_width)
+
     def write_results(self, state: State, result: CountResult) -> None:
         row = {
             "answers": self.ledger.position,
@@ -48,5 +54,6 @@ class CountRunner(CampaignRunner[CountResult]):
             "high": result.high,
             "level": result.level,
             "state": state,
+            "forecast": self._forecast(result),
         }
         self.folder.append_row(ESTIMATES, row)
