@@ -108,7 +108,7 @@ def describe_count(folder: CampaignFolder, reached: Progress[CountResult]) -> di
         "inferred": reached.inferred,
         "state": reached.state,
         "forecast_questions": forecast_questions(result, effort, goal.target_width),
-        "warnings": [] if (warning := result.disagreement) is None else [warning],
+        "warnings": result.warnings,
         "details": dict(result.details),
         "pending": reached.pending,
         "contradictions": reached.contradictions,

@@ -123,8 +123,10 @@ def _commit(search: _Search, hit: int) -> None:
         shortcut.audited_found += hit >= 0
     if hit >= 0:
         clusters.join(hit, search.slot)
+        state.sequence.append(hit)
     else:
         founded = clusters.found(search.slot, state.new_rate)
+        state.sequence.append(founded)
         clusters.settled[founded] = len(asked)
         if shortcut.on:
             for cluster in asked.tolist():

@@ -110,7 +110,7 @@ def _look_at_pair(state: State, odds: NDArray[np.float64], part: int, whole: int
     """Ask about other and other members until it is a false split, or hardly one; True if they are to be merged."""
     clusters, now = state.clusters, 0.0
     for tries in range(_MOST):
-        others = state.item(whole, tries % int(clusters.held[whole]))
+        others = state.item(whole, (tries + 1) % int(clusters.held[whole]))  # not the one that was asked at its birth
         item = state.item(part, tries % int(clusters.held[part]))
         state.rechecks += 1
         value = (yield Wanted(item, (others,), f"{CONFIRM} split"))[0]

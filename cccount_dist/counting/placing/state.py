@@ -17,6 +17,7 @@ from cccount_dist.counting.placing.clusters import Clusters
 from cccount_dist.counting.placing.fast import Shortcut
 from cccount_dist.counting.placing.looks import Looks
 from cccount_dist.counting.placing.rates import Rates
+from cccount_dist.counting.placing.repeats import Repeats
 
 Value = float | None
 PAGE_COST = 3  # a page of up to 24 is worth about three pairs of a person's time: what is as cheap as pairs is asked as pairs
@@ -60,6 +61,8 @@ class State:
         self.missed = 0.0  # expected false splits that were made (Horvitz-Thompson)
         self.merges = 0
         self.searched = 0.0  # drop of doubt by re-checks
+        self.repeats = Repeats()
+        self.sequence: list[int] = []  # cluster of each item that was placed, in the random order
         self._next_refit = _FIRST_REFIT
 
     @property
