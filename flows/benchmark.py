@@ -21,6 +21,7 @@ from cccount_dist.counting.labelled import LabelledSet, Source, load
 from cccount_dist.counting.trials import Outcome, Plan, Summary, run_trial, summarise
 from flows.compute import open_client, run_tasks
 from storage.errors import InputError
+from storage.settings import Scalar
 
 HEAD = (
     "| set | method | effort / n | error | bias | coverage | width | items | spent / n |\n|---|---|---|---|---|---|---|---|---|"
@@ -167,7 +168,7 @@ def make_plan(
     """Turn what was typed into a plan. Without noise a method is told that answers are right, with noise to estimate rates."""
     rates, parts = _numbers("--noise", noise), _numbers("--efforts", efforts)
     told = wrong_answers or ("estimate" if any(rates) else "none")
-    parameters = {"grid": grid, "wrong_answers": told, "search": search} if method == "placing" else {}
+    parameters: dict[str, Scalar] = {"grid": grid, "wrong_answers": told, "search": search} if method == "placing" else {}
     return Plan(method, parts, (rates[0], rates[-1]), repeating, page_cost, stop, parameters)
 
 

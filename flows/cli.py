@@ -214,6 +214,12 @@ def count(
             show_default="estimate for people",
         ),
     ] = None,
+    search: Annotated[
+        str | None,
+        typer.Option(
+            metavar="full|fast", help="fast skips pairs that are hardly the same, if answers are right.", show_default="full"
+        ),
+    ] = None,
     pair_seconds: Annotated[float, typer.Option(metavar="S", help="What a pair takes a person.")] = 9.0,
     page_seconds: Annotated[
         float, typer.Option(metavar="S", help="What a page takes; in the budget it counts as that many pairs.")
@@ -241,6 +247,7 @@ def count(
         error_rate=error_rate,
         grid=grid,
         wrong_answers=wrong_answers,
+        search=search,
         pair_seconds=pair_seconds,
         page_seconds=page_seconds,
     )

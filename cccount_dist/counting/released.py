@@ -40,7 +40,7 @@ class ReleasedProposal:
         self._similarity = similarity
         self._population = Population(similarity.degree)
         self._outer = WeightedDraws.of(1.0 / (1.0 + self._population.degree))
-        self._last: tuple[int, WeightedDraws] | None = None  # the row of the anchor at hand is needed twice
+        self._own: dict[int, float] = {}  # q_u(u) of the anchors that were drawn from: a row is not computed again for it
 
     @property
     def items(self) -> int:
@@ -56,16 +56,18 @@ class ReleasedProposal:
         return self._population.to_items(place), near.probability(place)
 
     def own(self, u: int) -> float:
-        return float(self._near(u).probability(np.array([self._population.place(u)]))[0])
+        if u not in self._own:
+            self._near(u)
+        return self._own[u]
 
     def _near(self, u: int) -> WeightedDraws:
-        if self._last is None or self._last[0] != u:
-            row = np.array(self._similarity.row(u))
-            if not self._similarity.positive:
-                np.maximum(row, FLOOR, out=row)
-            row[u] = self._similarity.OWN
-            self._last = u, WeightedDraws.of(self._population.restrict(row))
-        return self._last[1]
+        row = np.array(self._similarity.row(u))
+        if not self._similarity.positive:
+            np.maximum(row, FLOOR, out=row)
+        row[u] = self._similarity.OWN
+        near = WeightedDraws.of(self._population.restrict(row))
+        self._own[u] = float(near.probability(np.array([self._population.place(u)]))[0])
+        return near
 
 
 class ReleasedUniform(UniformProposal):
@@ -87,12 +89,9 @@ class ReleasedSampler(NestedSampler):
     def __init__(self, proposal: SelfProposal, *, seed: int, level: float = 0.95, ratio: int = RELEASED_RATIO) -> None:
         super().__init__(proposal, seed=seed, level=level, ratio=ratio)
         self._self_proposal = proposal
-        self._own: dict[int, float] = {}
 
     def _size(self, u: int, hits: float, drawn: int) -> float:
-        if u not in self._own:
-            self._own[u] = self._self_proposal.own(u)
-        return (1.0 / self._own[u] + hits) / (1 + drawn)
+        return (1.0 / self._self_proposal.own(u) + hits) / (1 + drawn)
 
     def _interval(self, terms: Sequence[float]) -> tuple[float, float, float]:
         count = len(terms)

@@ -26,6 +26,7 @@ class CountResult:
     answers: int  # same or different; unsure answers are not among them
     certain_low: float = 1.0  # clusters that were seen: there are at least so many if the answers are right
     details: Mapping[str, float] = field(default_factory=dict)  # of the method, for the report
+    sizes: Mapping[int, int] = field(default_factory=dict)  # items placed in a cluster -> clusters seen with so many
 
     @property
     def warnings(self) -> list[str]:

@@ -1,5 +1,6 @@
 """A count campaign: the sampler is an estimator of the number of clusters, and its results are estimates over time."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,6 +12,9 @@ from cccount_dist.sampling.ledger import GOLD, LoggedAnswer
 from cccount_dist.sampling.types import Answer, KnownAnswer, Sampler
 from storage.schema import ESTIMATES
 from storage.settings import Goal
+
+DETAILS = "count.json"  # in the results of a campaign: what the report shows beside the estimates
+USUAL_WIDTH = 0.2  # ±10 %: what is forecast if no width is wanted
 
 
 class CountRunner(CampaignRunner[CountResult]):
@@ -72,5 +76,21 @@ class CountRunner(CampaignRunner[CountResult]):
             "level": result.level,
             "state": state,
             "forecast": self._forecast(result),
+            "clusters_seen": result.certain_low,
+            "glances": self.ledger.glances,
         }
         self.folder.append_row(ESTIMATES, row)
+        self.folder.write_result(DETAILS, json.dumps(self._details(result), indent=1).encode())
+
+    def _details(self, result: CountResult) -> dict[str, object]:
+        """What the report shows beside the estimates."""
+        goal = self.folder.goal()
+        effort = self.ledger.questions + self.ledger.glances * goal.page_cost
+        width = goal.target_width or USUAL_WIDTH
+        return {
+            "details": dict(result.details),
+            "sizes": {str(size): times for size, times in result.sizes.items()},
+            "warnings": result.warnings,
+            "forecast_width": width,
+            "forecast": forecast_questions(result, effort, width),
+        }

@@ -84,6 +84,22 @@ def standing(facts: CountFacts) -> str:
     return f"Under way: {given}. The same command goes on from here."
 
 
+def forecast(facts: CountFacts) -> str | None:
+    """What a narrower interval takes; None if that is not known, or reached."""
+    ahead = facts.forecast
+    if ahead is None or facts.exact is not None or ahead.answers <= facts.questions:
+        return None
+    hours = duration(ahead.answers * facts.seconds_per_pair)
+    return f"About {plural(ahead.answers, 'answer')} in all, {hours}, would bring it to ±{percent(ahead.width / 2)}."
+
+
+def cost(facts: CountFacts) -> str:
+    """What the answers took, by the cost model."""
+    pairs = f"{plural(facts.questions, 'pair')} at {facts.seconds_per_pair:g} s"
+    pages = f", {plural(facts.glances, 'page')} at {facts.seconds_per_page:g} s" if facts.glances else ""
+    return f"{duration(facts.seconds)}: {pairs}{pages}"
+
+
 def against_truth(facts: CountFacts) -> str | None:
     """What the labels of the collection say beside the estimate; None if there are none."""
     truth, last = facts.collection.truth, facts.last
@@ -100,7 +116,7 @@ def against_truth(facts: CountFacts) -> str | None:
 def caution(facts: CountFacts) -> str | None:
     """What a reader must know before using the number; None if there is nothing to warn of."""
     answers, items = facts.questions, facts.settings.items
-    if facts.settings.method not in METHODS or facts.last is None or facts.exact is not None or answers >= items:
+    if facts.settings.method not in PAPERS or facts.last is None or facts.exact is not None or answers >= items:
         return None
     return (
         f"There are fewer answers ({answers:,}) than items ({items:,}). With this method the estimate is then often far off, "
@@ -129,7 +145,33 @@ _NESTED_MC = (
     "Items are drawn evenly at random, and each is compared with others that are also drawn evenly. How often the two are "
     "the same says how large the item's cluster is, and from the sizes follows the number of clusters."
 )
-METHODS = {"nis": ("Nested importance sampling", _NIS), "nested-mc": ("Nested Monte Carlo", _NESTED_MC)}
+_RELEASED = " The item itself is forced into each comparison, as in the program that the paper's authors released."
+_PLACING = (
+    "Items are drawn evenly at random, and each is compared with one member of every cluster found so far, the most similar first, "
+    "until somebody says that they are the same; an item that differs from all of them is a new cluster. How often clusters were "
+    "drawn once, twice and so on says how many were not drawn at all: by Chao's bound, and by a posterior over how unequal "
+    "clusters are. The interval holds both. Where answers may be wrong, unlikely ones are asked again, and false splits that are "
+    "expected to be left are taken out."
+)
+_INVERSE = (
+    "An item is drawn at random, then others until one is the same. The number of draws is the number of clusters on average, "
+    "exactly, whatever their sizes: nothing is assumed about them, at the price of a wider interval."
+)
+_PCKMEANS = (
+    "k-means that keeps to the answers, for every number of clusters; the number is where its objective bends. No interval."
+)
+METHODS = {
+    "placing": ("Placing random items", _PLACING),
+    "inverse": ("Inverse sampling", _INVERSE),
+    "nis": ("Nested importance sampling", _NIS),
+    "nested-mc": ("Nested Monte Carlo", _NESTED_MC),
+    "nis-released": ("Nested importance sampling, as released", _NIS + _RELEASED),
+    "nested-mc-released": ("Nested Monte Carlo, as released", _NESTED_MC + _RELEASED),
+    "pckmeans-random": ("PCK-means, random questions", _PCKMEANS),
+    "pckmeans-explore": ("PCK-means, farthest-first questions", _PCKMEANS),
+}
+PAPERS = ("nis", "nested-mc", "nis-released", "nested-mc-released")  # far off while answers are few
+WAYS = {"chao": "Chao's bound", "mixture": "size mixture", "inverse": "inverse sampling"}
 
 
 def method(name: str) -> tuple[str, str]:

@@ -39,6 +39,7 @@ class Trial:
         self.paged = np.empty(0, np.bool_)
         self.picked = np.empty(0, np.bool_)  # on the page
         self.last = np.empty(0)  # answer to the latest pair; NaN before it
+        self.said: dict[tuple[int, int], float] = {}  # latest answer about a member of a cluster
         self.pages = 0
         self.repeats = Repeats()
         self.catch_up()
@@ -85,9 +86,12 @@ class Trial:
 
     def pair(self, cluster: int) -> Wanted:
         """The first question is about the first member, the reference; further ones about other members, by turns."""
-        tries, held = int(self.times[cluster] + self.unsure[cluster]), int(self.state.clusters.held[cluster])
-        purpose = f"{CONFIRM} place" if tries else f"{VOTE} place"
-        return Wanted(self.item, (self.state.item(cluster, tries % held),), purpose)
+        purpose = f"{CONFIRM} place" if self.times[cluster] + self.unsure[cluster] else f"{VOTE} place"
+        return Wanted(self.item, (self.state.item(cluster, self.member(cluster)),), purpose)
+
+    def member(self, cluster: int) -> int:
+        """The place of the member that is asked about next."""
+        return int(self.times[cluster] + self.unsure[cluster]) % int(self.state.clusters.held[cluster])
 
     def take(self, cluster: int, value: float | None, *, paged: bool = False) -> None:
         """Multiply the odds by what an answer says."""
@@ -110,13 +114,14 @@ class Trial:
 
     def _compare(self, cluster: int, value: float) -> None:
         """Note whether an answer differs from the one before it, and how likely that was (`repeats.py`)."""
-        before, self.last[cluster] = self.last[cluster], value
+        member = self.member(cluster)
+        again = (cluster, member) in self.said
+        before = self.said.get((cluster, member), float(self.last[cluster]))
+        self.said[cluster, member] = self.last[cluster] = value
         if np.isnan(before):
             return
         share = float(self.odds[cluster] / (self.odds.sum() + self.new))
         same = share * (1.0 - self.miss) + (1.0 - share) * self.false_same
-        shown = int(self.times[cluster] + self.unsure[cluster]) - int(self.paged[cluster])  # pairs so far
-        again = shown >= int(self.state.clusters.held[cluster])
         self.repeats.add(same_pair=again, differs=value != before, expected=1.0 - same if before >= 0.5 else same)
 
     def chance_missed(self, hit: int) -> float:

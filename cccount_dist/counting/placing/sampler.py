@@ -181,7 +181,11 @@ class PlacingSampler:
         }
         unsure = state.shortcut.skipped - state.merges if state.rates.exact else 0  # may be parts: not asked about all others
         certain = float(len(counts) - unsure)
-        return CountResult(found.estimate, found.low, found.high, self._level, state.placed, self._answered, certain, details)
+        values, times = np.unique(counts, return_counts=True)
+        sizes = dict(zip(values.tolist(), times.tolist(), strict=True))
+        return CountResult(
+            found.estimate, found.low, found.high, self._level, state.placed, self._answered, certain, details, sizes
+        )
 
     def _inverse(self) -> dict[str, float]:
         """Inverse sampling from the same items, as long as few of all were drawn: it was made for draws with replacement."""
