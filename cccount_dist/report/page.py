@@ -133,8 +133,8 @@ def _compared(facts: CountFacts) -> Html:
         return Html()
     cells = [[way.name, number(way.estimate), number(way.low), number(way.high)] for way in facts.ways]
     words = (
-        "The same answers, counted in several ways. The first is the result; the others assume other things about how unequal the "
-        "clusters are. Where their intervals do not meet, the count needs more answers."
+        "The same answers, counted in several ways. The first is the result; the others assume other things about how unequal "
+        "the clusters are. Where their intervals do not meet, the count needs more answers."
     )
     numbers = table("The ways to count", ["way", "estimate", "low", "high"], cells, class_="numbers")
     return element(

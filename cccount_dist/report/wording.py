@@ -75,10 +75,11 @@ def standing(facts: CountFacts) -> str:
         return "Complete: nothing is left to ask."
     if wanted is not None and last is not None and (last.high - last.low) <= wanted * last.estimate:
         return f"Complete: the interval is narrower than the wanted {percent(wanted)} of the estimate."
-    if facts.questions >= goal.budget:
+    spent = facts.questions + facts.glances * goal.page_cost
+    if spent >= goal.budget:
         reached = f"the budget of {plural(goal.budget, 'answer')} is used"
         return f"Complete: {reached}." if wanted is None else f"Stopped: {reached}, and the interval is wider than wanted."
-    given = f"{facts.questions:,} of {plural(goal.budget, 'answer')} given"
+    given = f"{math.floor(spent):,} of {plural(goal.budget, 'answer')} given"
     if goal.oracle == "people" and facts.pending:
         return f"Waiting for people: {plural(facts.pending, 'question')} open, {given}."
     return f"Under way: {given}. The same command goes on from here."
@@ -147,7 +148,7 @@ _NESTED_MC = (
 )
 _RELEASED = " The item itself is forced into each comparison, as in the program that the paper's authors released."
 _PLACING = (
-    "Items are drawn evenly at random, and each is compared with one member of every cluster found so far, the most similar first, "
+    "Items are drawn evenly at random, and each is compared with one member of every cluster found so far, the likeliest first, "
     "until somebody says that they are the same; an item that differs from all of them is a new cluster. How often clusters were "
     "drawn once, twice and so on says how many were not drawn at all: by Chao's bound, and by a posterior over how unequal "
     "clusters are. The interval holds both. Where answers may be wrong, unlikely ones are asked again, and false splits that are "
