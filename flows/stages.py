@@ -60,6 +60,7 @@ def count(
     error_rate: float = 0.0,
     grid: int | None = None,
     wrong_answers: str | None = None,
+    search: str | None = None,
     pair_seconds: float = 9.0,
     page_seconds: float = 30.0,
     overlap: int | None = None,
@@ -68,7 +69,19 @@ def count(
     from flows.counting import CountOptions, count
 
     options = CountOptions(
-        method, seed, level, budget, target_width, oracle, error_rate, grid, wrong_answers, pair_seconds, page_seconds, overlap
+        method,
+        seed,
+        level,
+        budget,
+        target_width,
+        oracle,
+        error_rate,
+        grid,
+        wrong_answers,
+        search,
+        pair_seconds,
+        page_seconds,
+        overlap,
     )
     return count(workspace, campaign, options)
 
