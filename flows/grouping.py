@@ -24,6 +24,7 @@ class ClusterOptions:
     budget: int = 600
     oracle: str = "people"
     error_rate: float = 0.0
+    overlap: int | None = None
 
     @property
     def level(self) -> None:
@@ -79,5 +80,6 @@ def describe_grouping(folder: CampaignFolder, reached: Progress[Grouping]) -> di
         "labels": f"{folder.workspace.location}/{folder.prefix}/results/labels.parquet",
         "pending": reached.pending,
         "contradictions": reached.contradictions,
+        "warning": reached.result.warning,
         **agreement,
     }

@@ -8,7 +8,6 @@ Time O(n √n d); memory O(T d) for a task of T items, and O(n k) once, to put t
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from cccount_dist.similarity.memory import forget_pages, peak_bytes, projected_a
 from cccount_dist.similarity.metrics import usable
 from cccount_dist.similarity.partial import read_arrays, write_arrays
 from storage.schema import DEGREE, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY
+from storage.scratch import ScratchPath
 from storage.workspace import Workspace
 
 PROBES = 32
@@ -44,7 +44,7 @@ class ApproximatePass(ExactPass):
     def task_bytes(self, *, store: bool) -> int:  # noqa: ARG002 (never with a store)
         return projected_approximate_bytes(self.grid.items, self.grid, self.dimensions, self.k, self.probes)
 
-    def file(self, name: str, number: int = 0) -> Path:
+    def file(self, name: str, number: int = 0) -> ScratchPath:
         return self.folder / f"{name}-{number:06d}"
 
 

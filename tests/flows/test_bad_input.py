@@ -31,7 +31,7 @@ def images(folder: Path, count: int) -> Path:
 
 def test_no_source_and_two_sources(tmp_path: Path) -> None:
     refused(cccount("init", tmp_path / "ws"), "exactly one of")
-    refused(cccount("init", tmp_path / "ws", "--images", "a", "--manifest", "b"), "exactly one of")
+    refused(cccount("init", tmp_path / "ws", "--images", "a", "--embeddings", "b"), "exactly one of")
     assert not (tmp_path / "ws").exists()
 
 

@@ -71,6 +71,7 @@ def test_folders_that_hold_too_little_are_refused(folder: Path, tmp_path: Path) 
 def test_exactly_one_source_is_needed(folder: Path, tmp_path: Path) -> None:
     assert "exactly one" in refused(tmp_path)
     assert "exactly one" in refused(tmp_path, images=str(folder), embeddings="x.npy")
+    assert "exactly one" in refused(tmp_path, manifest="x.csv", embeddings="x.npy")
 
 
 def test_a_workspace_is_never_overwritten(folder: Path, tmp_path: Path) -> None:

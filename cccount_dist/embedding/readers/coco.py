@@ -1,7 +1,8 @@
 """COCO annotations: one item for each annotated box, cropped out of its image; an annotation without a box is the whole image.
 
 A COCO file is one JSON document and is parsed whole (segmentations are dropped while parsing): memory grows with it, once,
-at `init`. Images are looked for beside the file. Camera-trap files bring `location` and `datetime` along.
+at `init`. Images are looked for beside the file, or below a root that is given. Camera-trap files bring `location` and
+`datetime` along.
 """
 
 import json
@@ -19,14 +20,13 @@ from storage.errors import InputError
 _DROPPED = ("segmentation", "keypoints", "caption")
 
 
-def read_coco(path: Path, label: str | None = None) -> Iterator[pa.Table]:
+def read_coco(path: Path, label: str | None = None, root: Path | None = None) -> Iterator[pa.Table]:
     """Yield an item for each annotation; its label is the category's name, or the annotation's key `label`."""
     document = _parsed(path)
-    yield from batches(_rows(path, document, label))
+    yield from batches(_rows(path, document, label, (root or path.parent).resolve()))
 
 
-def _rows(path: Path, document: Mapping[str, Any], label: str | None) -> Iterator[Row]:
-    root = path.parent.resolve()
+def _rows(path: Path, document: Mapping[str, Any], label: str | None, root: Path) -> Iterator[Row]:
     try:
         categories = {category["id"]: text(category["name"]) for category in document.get("categories", ())}
         images = {image["id"]: image for image in document["images"]}
@@ -45,7 +45,7 @@ def _rows(path: Path, document: Mapping[str, Any], label: str | None) -> Iterato
             raise InputError(f"{where}: no {label!r} to take the label from")
         file = found.get(image["id"]) or resolve(str(image.get("file_name") or ""), root, where)
         if image["id"] not in found and not Path(file).is_file():
-            raise InputError(f"{where}: there is no file {file}: put the json file into the folder of its images")
+            raise InputError(f"{where}: there is no file {file}: name the folder of its images with --images")
         found[image["id"]] = file
         numbers = annotation.get("bbox")
         if numbers and len(numbers) != 4:

@@ -114,6 +114,18 @@ def test_coco_boxes_become_items(tmp_path: Path) -> None:
     np.testing.assert_array_equal(load_image(table.column("uri")[2].as_py()), noise(1))
 
 
+def test_a_coco_file_apart_from_its_images_is_told_where_they_are(tmp_path: Path) -> None:
+    document, annotations = coco(tmp_path / "images"), tmp_path / "annotations" / "boxes.json"
+    annotations.parent.mkdir()
+    annotations.write_text(json.dumps(document))
+    with pytest.raises(InputError, match="--images"):
+        read_manifest(annotations)
+    table = read_manifest(annotations, root=tmp_path / "images")
+    np.testing.assert_array_equal(load_image(table.column("uri")[2].as_py()), noise(1))
+    with pytest.raises(InputError, match="there is no folder"):
+        read_manifest(annotations, root=tmp_path / "elsewhere")
+
+
 def test_coco_files_with_a_mistake_are_refused(tmp_path: Path) -> None:
     sound = coco(tmp_path)
     wrong = {
