@@ -53,6 +53,10 @@ Compute = Annotated[
         help="Where to compute: this machine, a Dask scheduler's address, or a profile such as slurm.",
     ),
 ]
+GroupingCompute = Annotated[
+    str | None,
+    typer.Option(metavar="local|tcp://…|tls://…", help="Where to prepare: here, unless a cluster pays.", show_default=False),
+]
 Workers = Annotated[
     int | None, typer.Option(help="Processes of the local cluster; default: one for each core.", show_default=False)
 ]
@@ -281,12 +285,18 @@ def cluster(
     method: Annotated[
         str | None, typer.Option(metavar="auto|evidence|hacc", help="How to group; auto needs no K.", show_default="auto")
     ] = None,
-    clusters: Annotated[int | None, typer.Option(metavar="K", help="How many groups, if known.", show_default=False)] = None,
+    clusters: Annotated[
+        int | None,
+        typer.Option(metavar="K", help="How many groups. hacc takes a count's estimate if it is not told.", show_default=False),
+    ] = None,
     budget: Annotated[int, typer.Option(help="How many questions may be asked, in all. A larger one goes on.")] = 600,
     oracle: Annotated[str, typer.Option(metavar="people|labels", help="Who answers: people, or the label column.")] = "people",
     error_rate: Annotated[float, typer.Option(metavar="E", help="With --oracle labels: lie with this probability.")] = 0.0,
     overlap: Overlap = None,
     seed: Annotated[int | None, typer.Option(help="The same seed and answers give the same questions.", show_default="0")] = None,
+    compute: GroupingCompute = None,
+    workers: Workers = None,
+    memory_limit: Memory = None,
     json_: Json = False,
 ) -> None:
     """Give every item its group, from as few questions as possible; labels.parquet is the result.
@@ -304,6 +314,9 @@ def cluster(
         oracle=oracle,
         error_rate=error_rate,
         overlap=overlap,
+        compute=compute,
+        workers=workers,
+        memory_limit=memory_limit,
     )
     _show(report, json_, texts.grouped)
 

@@ -96,11 +96,15 @@ def cluster(
     oracle: str = "people",
     error_rate: float = 0.0,
     overlap: int | None = None,
+    compute: str | None = None,
+    workers: int | None = None,
+    memory_limit: str | None = None,
 ) -> Report:
     """Start a grouping campaign or go on with it, until its budget is used or it waits for people."""
     from flows.grouping import ClusterOptions, cluster
 
-    return cluster(workspace, campaign, ClusterOptions(method, clusters, seed, budget, oracle, error_rate, overlap))
+    options = ClusterOptions(method, clusters, seed, budget, oracle, error_rate, overlap)
+    return cluster(workspace, campaign, options, compute=compute, workers=workers, memory_limit=memory_limit)
 
 
 def advance(workspace: str, campaign: str) -> Report:
