@@ -322,6 +322,53 @@ def cluster(
 
 
 @app.command()
+def subcluster(
+    workspace: Workspace,
+    clusters: Annotated[
+        int | None,
+        typer.Option(metavar="K", help="How many classes there are.", show_default="the estimate of the newest count campaign"),
+    ] = None,
+    size: Annotated[int | None, typer.Option(metavar="N", help="Images of each class.", show_default="10")] = None,
+    campaign: CampaignName = "subcluster",
+    budget: Annotated[int, typer.Option(help="How many questions may be asked, in all. A larger one goes on.")] = 1000,
+    oracle: Annotated[str, typer.Option(metavar="people|labels", help="Who answers: people, or the label column.")] = "people",
+    error_rate: Annotated[float, typer.Option(metavar="E", help="With --oracle labels: lie with this probability.")] = 0.0,
+    start: Annotated[
+        str | None, typer.Option(metavar="random|pam", help="First centroids: random, or medoids.", show_default="random")
+    ] = None,
+    overlap: Overlap = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed and answers give the same questions.", show_default="0")] = None,
+    compute: Compute = "local",
+    workers: Workers = None,
+    memory_limit: Memory = None,
+    json_: Json = False,
+) -> None:
+    """Find a few clean images of each class, to browse the collection; subclusters.parquet is the result.
+
+    Without --budget to spend (--budget 0) it is what the vectors alone give. `cccount browse` then shows all of them on one page.
+
+    Example: cccount subcluster census --clusters 24 --size 10 --oracle labels
+    """
+    report = _run(
+        "subcluster",
+        workspace=workspace,
+        campaign=campaign,
+        clusters=clusters,
+        size=size,
+        start=start,
+        seed=seed,
+        budget=budget,
+        oracle=oracle,
+        error_rate=error_rate,
+        overlap=overlap,
+        compute=compute,
+        workers=workers,
+        memory_limit=memory_limit,
+    )
+    _show(report, json_, texts.subclustered)
+
+
+@app.command()
 def advance(workspace: Workspace, campaign: CampaignName = "count", json_: Json = False) -> None:
     """Advance a campaign by one step: what a scheduled run does.
 
@@ -499,6 +546,23 @@ def report(
     from flows.report import write_reports
 
     _show(write_reports(workspace, campaign), json_, texts.reported)
+
+
+@app.command()
+def browse(
+    workspace: Workspace,
+    campaign: CampaignName = "subcluster",
+    item: Annotated[str | None, typer.Option(metavar="ID", help="Say which subclusters this item is most like.")] = None,
+    image: Annotated[str | None, typer.Option(metavar="FILE", help="The same for any image file.")] = None,
+    json_: Json = False,
+) -> None:
+    """Write browse.html: all subclusters of a campaign on one self-contained page, with search.
+
+    Example: cccount browse census --image who-is-this.jpg
+    """
+    from flows.browse import browse as show
+
+    _show(show(workspace, campaign, item=item, image=image), json_, texts.browsed)
 
 
 @app.command()

@@ -107,6 +107,28 @@ def cluster(
     return cluster(workspace, campaign, options, compute=compute, workers=workers, memory_limit=memory_limit)
 
 
+def subcluster(
+    workspace: str,
+    campaign: str = "subcluster",
+    clusters: int | None = None,
+    size: int | None = None,
+    start: str | None = None,
+    seed: int | None = None,
+    budget: int = 1000,
+    oracle: str = "people",
+    error_rate: float = 0.0,
+    overlap: int | None = None,
+    compute: str = "local",
+    workers: int | None = None,
+    memory_limit: str | None = None,
+) -> Report:
+    """Start a subclustering campaign or go on with it, until its budget is used or it waits for people."""
+    from flows.subcluster import SubclusterOptions, subcluster
+
+    options = SubclusterOptions(clusters, size, start, seed, budget, oracle, error_rate, overlap)
+    return subcluster(workspace, campaign, options, compute=compute, workers=workers, memory_limit=memory_limit)
+
+
 def advance(workspace: str, campaign: str) -> Report:
     """Advance a campaign by one idempotent step, and write its report again if the answers have changed."""
     from flows.campaign import advance
