@@ -9,6 +9,7 @@ undisturbed run.
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import time
 from dataclasses import dataclass
@@ -177,12 +178,17 @@ def content(root: str, campaign: str) -> tuple[pa.Table, pa.Table, list[dict[str
 
 def kill_advance(root: Path, kills: int, *, budget: int, labels: NDArray[np.int64]) -> tuple[int, bool, int]:
     """Return kills, whether the campaign ended as an undisturbed one, and its answers."""
-    place = str(root)
-    run_campaign(place, "whole", labels, budget=budget, kills=0)
-    killed = run_campaign(place, "killed", labels, budget=budget, kills=kills)
-    whole, disturbed = content(place, "whole"), content(place, "killed")
-    equal = all(a.equals(b) for a, b in zip(whole[:2], disturbed[:2], strict=True)) and whole[2] == disturbed[2]
-    return killed, equal, disturbed[1].num_rows
+    # Two copies: campaigns of one workspace share what people say, and the second would have nothing left to ask.
+    whole, disturbed = (str(shutil.copytree(root, root.with_name(name))) for name in ("whole", "killed"))
+    run_campaign(whole, "c", labels, budget=budget, kills=0)
+    killed = run_campaign(disturbed, "c", labels, budget=budget, kills=kills)
+    return (killed, same_content(whole, disturbed, "c"), len(content(disturbed, "c")[1]))
+
+
+def same_content(first: str, second: str, campaign: str) -> bool:
+    """Whether questions, answers and the last estimate are the same, bit for bit, but for times."""
+    (questions, answers, estimate), (*logs, other) = content(first, campaign), content(second, campaign)
+    return bool(questions.equals(logs[0]) and answers.equals(logs[1]) and estimate == other)
 
 
 def _kill(process: BaseProcess) -> None:
