@@ -183,7 +183,8 @@ class Desk:
         """Somebody's last answers that were not taken back, the newest first."""
         with self._lock:
             self._refresh()
-            return self._history.recent(annotator, count)
+            found = self._history.recent(annotator, count)
+            return [replace(row, kind="rating") if self._is_rating(row.question_id) else row for row in found]
 
     def standing(self) -> Standing:
         """Where the campaign stands, how fast people are, and how far they can be relied on."""
@@ -201,6 +202,9 @@ class Desk:
         return ItemFacts(self._collection.ids[number], taken_at, group, uri)
 
     # -- inside -----------------------------------------------------------------------------------------------------------------
+
+    def _is_rating(self, question_id: int) -> bool:
+        return question_id != OUTSIDE and self._reading.questions[question_id].kind == "rating"
 
     def _refresh(self) -> None:
         self._learn(self._reading.refresh(self._journal))
