@@ -44,6 +44,7 @@ def main() -> None:
     parser.add_argument("--annotators", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--pause", type=float, default=0.5)
+    parser.add_argument("--no-browser", action="store_true")
     parser.add_argument("--folder", type=Path, default=None)
     parser.add_argument("--write", type=Path, default=None)
     options = parser.parse_args()
@@ -52,7 +53,7 @@ def main() -> None:
         syncs = fsync_times(folder)
         rows = [("plain fsync of 4 KiB on that disk", *summary(syncs), "")]
         rows += people_at_once(folder, options.annotators, options.seconds, options.pause)
-        rows += in_the_browser(folder)
+        rows += [] if options.no_browser else in_the_browser(folder)
         load = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
         lines = [
             f"Disk: {disk_of(folder)}; {load}. {options.annotators} annotators, an answer every {options.pause:g} s each.",
