@@ -1,7 +1,7 @@
 """COBRA-like merging of centroids (Van Craenendonck et al. 2017): k-means super-instances, then the closest pairs are asked.
 
 Many k-means clusters, each spoken for by the item nearest to its centre; pairs of groups are asked in the order of their
-distance, "same" joins them. K is not needed, the number of super-instances is: half the budget, so that about two questions go to each.
+distance, "same" joins them. K is not needed. Super-instances: half the budget, so that about two questions go to each.
 """
 
 import numpy as np

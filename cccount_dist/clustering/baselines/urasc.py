@@ -2,7 +2,8 @@
 
 A neighbour graph with self-tuned weights, in which links are written as 1 and 0; its first K eigenvectors, k-means on them. The
 uncertainty is the entropy of an item's similarity, in the eigenvectors' space, to the known sets. Of the paper this is the
-structure model only: its first-order estimate of how much an answer would change the eigenvectors is left out. O(n K² + n k) for each item.
+structure model only: its first-order estimate of how much an answer would change the eigenvectors is left out.
+O(n K² + n k) for each item.
 """
 
 import numpy as np
