@@ -1,8 +1,8 @@
 """NPU (Xiong, Azimi and Fern 2013): ask about the item whose place among the known sets is most uncertain for its price.
 
 A random forest that learns the present clusters says how similar two items are: the share of trees with a common leaf.
-P(item in set) is the mean similarity to its members; the item with the largest entropy / expected questions is asked, the likeliest
-set first. Then PCK-means again. Told K. O(n) trees and leaves for each item that is placed.
+P(item in set) is the mean similarity to its members; the item with the largest entropy / expected questions is asked, the
+likeliest set first. Then PCK-means again. Told K. O(n) trees and leaves for each item that is placed.
 """
 
 import numpy as np
