@@ -1,6 +1,6 @@
-"""The report of a grouping campaign: gather what the workspace knows, and write it as one self-contained report.html.
+"""What the report of a grouping campaign says, gathered from the workspace (`report.py` writes it).
 
-Reads only, except for that file. Memory: the collection table, the labels and the answer log; of the images, one at a time.
+Reads only. Memory: the collection table, the labels and the answer log; of the images, one at a time.
 """
 
 from collections import Counter
@@ -15,7 +15,6 @@ from cccount_dist.campaign import Campaign
 from cccount_dist.report.chart import MOST_POINTS
 from cccount_dist.report.facts import CollectionFacts, JudgedPair, Thumbnail
 from cccount_dist.report.groupfacts import GroupingFacts, NextPair, Refresh, Sheet
-from cccount_dist.report.groups import groups_page
 from cccount_dist.report.thumbnails import thumbnail
 from cccount_dist.report.wording import thinned
 from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer
@@ -28,11 +27,6 @@ from storage.version import __version__
 MOST_SHEETS, MOST_PICTURES = 12, 8  # groups that are shown, and items of each
 MOST_AGAINST = 12
 _SIDE = 96  # pixels of a picture: with some two hundred of them a report stays below 2 MB
-
-
-def write_group_report(folder: CampaignFolder, collection: Collection, facts: CollectionFacts) -> str:
-    """Write the report of a grouping campaign and return where it is."""
-    return folder.write_result("report.html", groups_page(gather_grouping(folder, collection, facts)).encode())
 
 
 def gather_grouping(folder: CampaignFolder, collection: Collection, about: CollectionFacts) -> GroupingFacts:

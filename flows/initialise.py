@@ -20,7 +20,7 @@ from cccount_dist.embedding.readers.views import open_views
 from flows.progress import progress
 from storage.arrays import JSON
 from storage.errors import InputError, WorkspaceError
-from storage.objects import open_objects
+from storage.objects import is_remote, open_objects
 from storage.rowcache import row_cache
 from storage.schema import EMBEDDINGS
 from storage.workspace import Workspace
@@ -102,7 +102,9 @@ def first_frames(workspace: str, into: str, *, seconds: float = SECONDS, similar
 
 
 def _read(images: str | None, manifest: str | None, column: str | None) -> pa.Table:
-    folder = None if images is None else Path(images)
+    folder = images if images is None or is_remote(images) else Path(images)
+    if manifest is not None and is_remote(manifest):
+        raise InputError(f"--manifest {manifest}: copy the table to a disk first; the images that it names may be in the store")
     if manifest is not None:
         return read_manifest(Path(manifest), column, folder)
     if folder is None:
@@ -112,7 +114,7 @@ def _read(images: str | None, manifest: str | None, column: str | None) -> pa.Ta
 
 def _write(location: str, table: pa.Table, vectors: Vectors, attributes: Mapping[str, JSON] = ATTRIBUTES) -> None:
     workspace = _unfinished(location, table, attributes)
-    fresh = not Path(location).exists()
+    fresh = not is_remote(location) and not Path(location).exists()  # other things may lie below a prefix
     if workspace is None:
         workspace = Workspace.create(location, table)
     try:

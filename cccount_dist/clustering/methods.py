@@ -21,6 +21,7 @@ class GroupingInputs:
     seed: int
     clusters: int | None = None  # None: not told
     parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    consensus: NDArray[np.uint16] | None = None  # of hacc: labels of k-means runs that were computed before
 
 
 Builder = Callable[[GroupingInputs], Sampler[Grouping]]
@@ -53,6 +54,7 @@ def _apc(inputs: GroupingInputs) -> Sampler[Grouping]:
 
 _BUILDERS: dict[str, Builder] = {"evidence": _evidence, "apc": _apc, "hacc": _hacc}
 METHODS = tuple(_BUILDERS)
+NEEDS_CLUSTERS = frozenset({"hacc"})  # methods that must be told K
 AUTO = "evidence"  # what `auto` stands for: never told K, and the best one on every data set that was measured
 
 
