@@ -8,6 +8,7 @@ import math
 import uuid
 import zlib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -16,7 +17,7 @@ from cccount_dist.sampling.logged import answers_table
 from cccount_dist.sampling.reading import Reading
 from cccount_dist.sampling.types import Kind, Question
 from storage.campaigns import CampaignFolder
-from storage.errors import InputError
+from storage.errors import ConflictError, InputError, StoreError
 from storage.workspace import Workspace
 
 
@@ -73,7 +74,12 @@ class Campaign:
         if not rows:
             return 0
         with self._folder.journal() as journal:
-            return journal.record(answers_table(rows))
+            recorded = journal.record(answers_table(rows))
+            if self._folder.workspace.is_remote:
+                # The journal is this host's, and the campaign may be advanced on another: what is durable here goes there.
+                with suppress(StoreError, ConflictError):  # the next answer, or an `advance` on this host, takes it along
+                    journal.seal(self._folder.log)
+            return recorded
 
     def refused(self, responses: Sequence[Response]) -> dict[int, str]:
         """Say which of these cannot be recorded, by their place, and why: `tell` takes all or nothing."""

@@ -14,7 +14,6 @@ from storage.errors import InputError, WorkspaceError
 from storage.handouts import HANDOUTS
 from storage.journal import JOURNAL, Journal
 from storage.lease import Lease, is_held
-from storage.objects import LocalObjects
 from storage.querylog import QueryLog
 from storage.schema import ESTIMATES, GROUPINGS, TableSpec
 from storage.settings import Goal, Settings
@@ -79,10 +78,7 @@ class CampaignFolder:
         return self._on_disk(HANDOUTS)
 
     def _on_disk(self, name: str) -> Path:
-        objects = self.workspace.objects
-        if isinstance(objects, LocalObjects):
-            return objects.path(f"{self.prefix}/{name}")
-        return self.workspace.cache_folder() / self.prefix / name
+        return self.workspace.state_folder() / self.prefix / name
 
     @contextmanager
     def journal(self) -> Iterator[Journal]:
@@ -125,6 +121,11 @@ class CampaignFolder:
         """Replace a file of `results/` and return where it is."""
         self.workspace.objects.replace(f"{self.prefix}/results/{name}", data)
         return self._where(f"results/{name}")
+
+    def read_result(self, name: str) -> bytes | None:
+        """Return a file of `results/`; None if it is not there yet."""
+        there = self.workspace.objects.size(f"{self.prefix}/results/{name}") is not None
+        return self._read(f"results/{name}") if there else None
 
     def _read(self, name: str) -> bytes:
         return self.workspace.objects.read(f"{self.prefix}/{name}")

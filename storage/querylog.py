@@ -99,7 +99,7 @@ class QueryLog:
         damage = [*self._questions.problems(), *self._answers.problems()]
         yield from damage  # each check makes sense only where the ones before it found nothing
         journal = Path(self.objects.location) / self.prefix / JOURNAL
-        has_journal = self.objects.size(f"{self.prefix}/{JOURNAL}") is not None
+        has_journal = not self.objects.locks_can_break and self.objects.size(f"{self.prefix}/{JOURNAL}") is not None
         if not damage:
             contradictions = list(self._contradictions())
             yield from contradictions

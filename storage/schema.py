@@ -171,10 +171,18 @@ GROUPINGS = TableSpec("groupings", (
     Column("questions", pa.int64(), "asked of the oracle"),
     Column("inferred", pa.int64(), "answered for free by the constraint closure"),
     Column("clusters", pa.int64(), "how many there are"),
+    Column("entropy", pa.float64(), "of the cluster sizes, in nats: falls as parts of one class are joined"),
     Column("nmi", pa.float64(), "normalised mutual information with the labels, where there are any", required=False),
     Column("ari", pa.float64(), "adjusted Rand index with the labels, where there are any", required=False),
+    Column("warning", pa.string(), "what whoever pays for the answers should know", required=False),
     Column("state", pa.string(), "running, waiting, done or stopped"),
     Column("refreshed_at", _TIME, "when"),
+))  # fmt: skip
+
+NEXT = TableSpec("next", (
+    Column("u", pa.int64(), "item"),
+    Column("v", pa.int64(), "item"),
+    Column("purpose", pa.string(), "why the sampler would ask this now: the most uncertain first"),
 ))  # fmt: skip
 
 ESTIMATES = TableSpec("estimates", (
@@ -188,4 +196,6 @@ ESTIMATES = TableSpec("estimates", (
     Column("state", pa.string(), "running, waiting, done or stopped"),
     Column("refreshed_at", _TIME, "when"),
     Column("forecast", pa.int64(), "questions in all until the wanted width, where it can be said", required=False, later=True),
+    Column("clusters_seen", pa.float64(), "so many there are at least, if the answers are right", required=False, later=True),
+    Column("glances", pa.int64(), "pages that somebody was shown", required=False, later=True),
 ))  # fmt: skip

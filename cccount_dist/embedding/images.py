@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from cccount_dist.embedding.address import Address, Box
-from storage.errors import InputError
+from storage.errors import InputError, MissingObjectError
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".gif"})
 MAX_PIXELS = 89_478_485  # Pillow's own limit (a quarter of a gibibyte as RGB)
@@ -78,7 +78,7 @@ def resized(images: Sequence[NDArray[np.uint8]], side: int) -> NDArray[np.uint8]
 def _read(address: Address) -> bytes:
     try:
         return address.read()
-    except FileNotFoundError as error:
+    except (FileNotFoundError, MissingObjectError) as error:
         raise UnreadableImageError("the file does not exist") from error
     except InputError as error:
         raise UnreadableImageError(str(error)) from error
