@@ -72,6 +72,7 @@ class CampaignRunner(ABC, Generic[ResultT]):
         self._rounds = 0
         self._unwritten: list[pa.Table] = []  # questions that were asked and are not in the log yet
         self._unfounded: list[Round] = []  # logged rounds that rest on answers which a killed step did not write
+        self._others: dict[str, CampaignFolder] = {}
         self._adopted: dict[str, int] = {}  # rows of other campaigns' answer logs that were looked at
         self._replay()
 
@@ -155,7 +156,8 @@ class CampaignRunner(ABC, Generic[ResultT]):
         for name in self.folder.workspace.campaigns():
             if name == self.folder.name:
                 continue
-            table = CampaignFolder(self.folder.workspace, name).log.answers(since=self._adopted.get(name, 0))
+            other = self._others.setdefault(name, CampaignFolder(self.folder.workspace, name))  # it keeps what it has read
+            table = other.log.answers(since=self._adopted.get(name, 0))
             self._adopted[name] = self._adopted.get(name, 0) + table.num_rows
             for row in answers_of(table):
                 if row.source in PEOPLE_SOURCES and row.question_id != OUTSIDE:

@@ -21,7 +21,7 @@ from tests.faults.work import wait_until
 from tests.forkserver import SERVER
 from tests.servers import BUCKET, free_port, s3_server
 
-ITEMS = 700
+ITEMS = 400
 RESULTS = ("embeddings.zarr", "neighbors.zarr")
 
 

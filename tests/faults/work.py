@@ -14,7 +14,7 @@ from typing import Any
 import storage.remote
 
 K = 8
-BUDGET = 400
+BUDGET = 160
 
 
 def scheduler(port: int) -> None:
