@@ -30,7 +30,8 @@ class _Json(logging.Formatter):
 
 def set_up() -> None:
     """Send events to standard error as JSON if CCCOUNT_LOG=json."""
-    if os.environ.get("CCCOUNT_LOG") == "json" and not LOGGER.handlers:
+    there = any(isinstance(handler.formatter, _Json) for handler in LOGGER.handlers)
+    if os.environ.get("CCCOUNT_LOG") == "json" and not there:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(_Json())
         LOGGER.addHandler(handler)

@@ -237,7 +237,8 @@ class Suite:
         stages.count(self.counted, name, method="nis", budget=1000)
         notes = self.on.folder / f"{name}.acknowledged"
         flow = self.on.start("answer", self.counted, name, f"ana{self._answers}", str(notes))
-        wait_until(lambda: notes.exists() or not flow.is_alive(), 60, "the first answer")
+        before = notes.stat().st_size if notes.exists() else 0
+        wait_until(lambda: (notes.exists() and notes.stat().st_size > before) or not flow.is_alive(), 60, "the first answer")
         flow.join(self.chance.uniform(0.1, 0.8))
         hurt(flow)
         if self.on.s3.mode != "pass" or flow.is_alive():
