@@ -623,6 +623,31 @@ def benchmark_counting(
 
 
 @app.command()
+def metrics(
+    workspace: Workspace,
+    file: Annotated[str | None, typer.Option(help="Write them here once, for node_exporter's textfile folder.")] = None,
+    host: Annotated[str, typer.Option(help="Where to serve them.")] = "127.0.0.1",
+    port: Annotated[int | None, typer.Option(help="Serve /metrics on this port until ended.", show_default=False)] = None,
+    json_: Json = False,
+) -> None:
+    """Metrics for Prometheus: answers, questions, shards. Printed, written to a file, or served.
+
+    Example: cccount metrics census --port 9464
+    """
+    from flows import metrics as exported
+
+    if port is not None:
+        exported.serve(workspace, host, port)
+    elif file is not None:
+        _show(exported.write(workspace, file), json_, lambda r: f"{r['metrics']} metrics in {r['file']}")
+    elif json_:
+        rows = [{"name": name, **labels, "value": float(value)} for name, _, labels, value in exported.collect(workspace)]
+        _show({"metrics": rows}, json_, str)
+    else:
+        typer.echo(exported.render(workspace).decode(), nl=False)
+
+
+@app.command()
 def demo(
     directory: Annotated[str, typer.Option(help="Where to put the images, the workspace and the report.")] = "demo",
     json_: Json = False,
