@@ -96,6 +96,15 @@ SETS: dict[str, tuple[Callable[[Path], Data], int]] = {
 USUAL = [name for name in SETS if name != "modes-100k"]
 
 
+def loaded(name: str, folder: Path) -> Data | None:
+    """Return a set; None, and a word about it, if its file is not there."""
+    try:
+        return SETS[name][0](folder)
+    except FileNotFoundError as error:
+        print(f"{name} is left out: {error.filename} is not there", file=sys.stderr)
+        return None
+
+
 def run(data: Data, method: str, budget: int, wrong: float, seed: int, batch: int) -> Scores:
     order = np.random.default_rng(seed).permutation(len(data[1]))
     x, y = prepare(data[0][order], "cosine"), data[1][order]
@@ -139,11 +148,8 @@ def main() -> None:
     heads += ["first pass", "a question"]
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
     for name in chosen.sets:
-        load, budget = SETS[name]
-        try:
-            data = load(chosen.data)
-        except FileNotFoundError as error:
-            print(f"{name} is left out: {error.filename} is not there", file=sys.stderr)
+        budget = SETS[name][1]
+        if (data := loaded(name, chosen.data)) is None:
             continue
         for method in dict.fromkeys(map(resolve_method, chosen.methods)):
             for wrong in chosen.noise:

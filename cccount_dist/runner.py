@@ -11,15 +11,18 @@ step finds rounds that rest on answers which are not there, and has the simulate
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Generic, Literal, TypeVar
 
 import pyarrow as pa
 
+from cccount_dist.adoption import PEOPLE_SOURCES, Neighbour
 from cccount_dist.inputs import Inputs
 from cccount_dist.sampling.drive import answer_batch, most_answers
-from cccount_dist.sampling.ledger import INFERRED, OUTSIDE, Ledger, LoggedAnswer
-from cccount_dist.sampling.logged import answers_of, answers_table, questions_table, rounds_of
+from cccount_dist.sampling.ledger import FLAG, INFERRED, Ledger, LoggedAnswer
+from cccount_dist.sampling.logged import answers_of, answers_table, microseconds, questions_table, rounds_of
 from cccount_dist.sampling.oracles import LabelOracle, Oracle
 from cccount_dist.sampling.replay import Round, replay
 from cccount_dist.sampling.types import Answer, Question, Sampler, asked_at_once
@@ -34,7 +37,8 @@ BATCH = 256  # questions of one step at most: large enough that parts stay few, 
 FIRST_BATCH = 32  # early steps are smaller: the first hundred answers move the result most, and people want to see it
 
 State = Literal["running", "waiting", "done", "stopped"]
-PEOPLE_SOURCES = ("people", "file")  # answers of these sources are shared between campaigns; simulated ones are not
+_BUSY_MINUTES, _MINUTES_AHEAD, _SHEETS_AHEAD = 15, 5, 8  # people of the last quarter of an hour; what lies ready for each
+_MOST_AHEAD = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +71,12 @@ class CampaignRunner(ABC, Generic[ResultT]):
         _check_fingerprints(self.settings, self.inputs, folder)
         self.countable = self.inputs.countable
         self.sampler: Sampler[ResultT] = self.make_sampler()
-        self.ledger = Ledger()
+        self.ledger = Ledger(self.settings.overlap or 1)
         self.questions: list[Question] = []
         self._rounds = 0
         self._unwritten: list[pa.Table] = []  # questions that were asked and are not in the log yet
         self._unfounded: list[Round] = []  # logged rounds that rest on answers which a killed step did not write
-        self._adopted: dict[str, int] = {}  # rows of other campaigns' answer logs that were looked at
+        self._others: dict[str, Neighbour] = {}  # the other campaigns of the workspace
         self._replay()
 
     @abstractmethod
@@ -101,6 +105,7 @@ class CampaignRunner(ABC, Generic[ResultT]):
                 journal.seal(self.folder.log, guard=self.lease.check)
         self._adopt()
         self._read_answers()
+        self._excuse()
         if goal.oracle == "people":  # a simulated oracle's batch asks the closure question by question, in order
             self._infer()
         state = self._state(goal)
@@ -130,7 +135,7 @@ class CampaignRunner(ABC, Generic[ResultT]):
         events: list[Answer] = []
         seen = [0]
         for row in rows:
-            events += self.ledger.take([row])
+            events += self._events([row])
             seen.append(len(events))
         replay(
             self.sampler,
@@ -140,7 +145,15 @@ class CampaignRunner(ABC, Generic[ResultT]):
 
     def _read_answers(self) -> None:
         rows = answers_of(self.folder.log.answers(since=self.ledger.position))
-        self.sampler.tell(self.ledger.take(rows))
+        self.sampler.tell(self._events(rows))
+
+    def _events(self, rows: Sequence[LoggedAnswer]) -> list[Answer]:
+        """What rows of the log tell the sampler, in their order."""
+        return [event for row in rows for event in (*self.ledger.take([row]), *self.beside(row))]
+
+    def beside(self, row: LoggedAnswer) -> Sequence[Answer]:  # noqa: ARG002
+        """What a row tells the sampler beside the settled answer to its question; nothing, unless a subclass makes use of it."""
+        return ()
 
     def _append(self, answers: list[LoggedAnswer]) -> None:
         if answers:
@@ -153,19 +166,17 @@ class CampaignRunner(ABC, Generic[ResultT]):
         """Take over what people said in other campaigns of this workspace: nothing is asked twice."""
         adopted = []
         for name in self.folder.workspace.campaigns():
-            if name == self.folder.name:
-                continue
-            table = CampaignFolder(self.folder.workspace, name).log.answers(since=self._adopted.get(name, 0))
-            self._adopted[name] = self._adopted.get(name, 0) + table.num_rows
-            for row in answers_of(table):
-                if row.source in PEOPLE_SOURCES and row.question_id != OUTSIDE:
-                    undoes = f"{name}/{row.undoes}" if row.undoes is not None else None
-                    source = f"campaign {name}"
-                    adopted.append(
-                        LoggedAnswer(f"{name}/{row.id}", OUTSIDE, row.u, row.v, row.value, source, row.annotator, undoes)
-                    )
+            if name != self.folder.name:
+                if name not in self._others:
+                    self._others[name] = Neighbour(CampaignFolder(self.folder.workspace, name))
+                adopted += self._others[name].new_answers()
         if adopted:
             self.folder.log.append_answers(answers_table(adopted), guard=self.lease.check)
+
+    def _excuse(self) -> None:
+        """Answer unsure what is asked about items whose picture somebody found useless."""
+        if flagged := self.ledger.flagged:
+            self._append([self._logged(q, None, FLAG) for q in self.pending() if flagged & {q.u, q.v}])
 
     def _infer(self) -> None:
         """Answer pending questions that the closure knows by now."""
@@ -213,7 +224,7 @@ class CampaignRunner(ABC, Generic[ResultT]):
             questions, self.ledger.constraints, oracle, answer_id=lambda question: self._answer_id(question, goal.oracle)
         )
         rows = [self._logged(r.question, r.value, INFERRED if r.inferred else goal.oracle) for r in replies]
-        self.sampler.tell(self.ledger.take(rows))
+        self.sampler.tell(self._events(rows))
         return rows
 
     def _recover(self, goal: Goal) -> None:
@@ -237,12 +248,23 @@ class CampaignRunner(ABC, Generic[ResultT]):
 
     def _publish(self, goal: Goal) -> None:
         """Keep questions ready for people, never more than the budget allows."""
+        depth = self._depth()
         while True:
-            wanted = min(self.ahead, self._left(goal)) - asked_at_once(self.pending())
+            wanted = min(depth, self._left(goal)) - asked_at_once(self.pending())
             if wanted <= 0 or self._finished_by_itself(goal) or not self._ask(wanted):
                 return
             self._write_questions()
+            self._excuse()
             self._infer()
+
+    def _depth(self) -> int:
+        """How many questions should lie ready: what people answer until the next step, so that nobody waits for it."""
+        table = self.folder.log.answers(since=max(0, self.ledger.position - _MOST_AHEAD))
+        since = microseconds(datetime.now(UTC)) - _BUSY_MINUTES * 60_000_000
+        late = [row for row in answers_of(table) if row.source in PEOPLE_SOURCES and (row.at or 0) > since]
+        each = len(late) / _BUSY_MINUTES / self.ledger.overlap
+        busy = math.ceil(each * _MINUTES_AHEAD) + _SHEETS_AHEAD * len({row.annotator for row in late})
+        return min(max(self.ahead, busy), max(self.ahead, _MOST_AHEAD))
 
     def _oracle(self, goal: Goal) -> Oracle:
         labels = self.folder.workspace.collection().labels()
@@ -274,7 +296,7 @@ class CampaignRunner(ABC, Generic[ResultT]):
             return "done"
         if self._left(goal) <= 0:
             return "done" if target is None else "stopped"
-        waits = goal.oracle == "people" and asked_at_once(self.pending()) >= min(self.ahead, self._left(goal))
+        waits = goal.oracle == "people" and asked_at_once(self.pending()) >= min(self._depth(), self._left(goal))
         return "waiting" if waits else "running"
 
     def _refresh(self, state: State) -> Progress[ResultT]:

@@ -1,17 +1,19 @@
 """Grouping campaigns from the front door: start or go on, until every item has its cluster as well as the budget allows."""
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
 from typing import Any
 
-from cccount_dist.clustering.methods import resolve_method
+from cccount_dist.clustering.methods import NEEDS_CLUSTERS, resolve_method
 from cccount_dist.clustering.result import Grouping
-from cccount_dist.clustering.runner import ClusterRunner
+from cccount_dist.clustering.runner import ClusterRunner, grouping_inputs
 from cccount_dist.runner import Progress
 from flows.campaign import check_common, open_campaign, open_inputs, run_to_the_end
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError
-from storage.schema import GROUPINGS
+from storage.schema import ESTIMATES, GROUPINGS
 from storage.settings import Goal, Scalar
+from storage.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,8 @@ class ClusterOptions:
     budget: int = 600
     oracle: str = "people"
     error_rate: float = 0.0
+    overlap: int | None = None
+    clusters_from: str | None = None  # the count campaign that `clusters` is the estimate of
 
     @property
     def level(self) -> None:
@@ -40,22 +44,55 @@ class ClusterOptions:
 
     @property
     def without(self) -> dict[str, object]:
-        return {"clusters": None}
+        return {"clusters": None, "clusters_from": None}
 
     def goal(self) -> Goal:
         return Goal(self.budget, self.oracle, self.error_rate)
 
     def parameters(self) -> dict[str, Scalar]:
-        return {} if self.clusters is None else {"clusters": self.clusters}
+        told: dict[str, Scalar | None] = {"clusters": self.clusters, "clusters_from": self.clusters_from}
+        return {name: value for name, value in told.items() if value is not None}
 
 
-def cluster(workspace: str, campaign: str, options: ClusterOptions) -> dict[str, Any]:
-    """Start the campaign or go on with it, until its budget is used or it waits for people."""
+def cluster(workspace: str, campaign: str, options: ClusterOptions, **compute: Any) -> dict[str, Any]:
+    """Start the campaign or go on with it, until its budget is used or it waits for people.
+
+    `compute` (compute, workers, memory_limit) says where methods that prepare much do so; left out: here, unless a cluster pays.
+    """
+    options = with_counted_clusters(workspace, campaign, options)
     folder = open_campaign(workspace, campaign, "cluster", options)
     with folder.lease() as lease:
-        runner = ClusterRunner(folder, lease, open_inputs(folder))
+        inputs = open_inputs(folder)
+        if folder.settings().method == "hacc":
+            from flows.consensus import prepare_consensus
+
+            prepare_consensus(folder, grouping_inputs(folder, inputs), **compute)
+        runner = ClusterRunner(folder, lease, inputs)
         reached = run_to_the_end(runner, f"Grouping ({runner.settings.method})", options.budget)
     return describe_grouping(folder, reached)
+
+
+def with_counted_clusters(workspace: str, campaign: str, options: ClusterOptions) -> ClusterOptions:
+    """Return options that know K: where a new campaign needs it and was not told, the best count of this workspace says it."""
+    opened = Workspace.open(workspace)
+    needed = options.resolved_method in NEEDS_CLUSTERS and options.clusters is None
+    if not needed or CampaignFolder(opened, campaign).exists:
+        return options
+    counted = []
+    for name in opened.campaigns():
+        folder = CampaignFolder(opened, name)
+        last = folder.last_row(ESTIMATES) if folder.settings().kind == "count" else None
+        if last is not None and last["estimate"] is not None:
+            counted.append((int(last["answers"]), name, last))
+    if not counted:
+        return options
+    answers, name, last = max(counted, key=lambda found: (found[0], found[1]))
+    clusters = max(1, round(last["estimate"]))
+    sys.stderr.write(
+        f"--clusters was not given: K = {clusters} is the estimate of the count campaign {name!r} "
+        f"({last['low']:.0f} to {last['high']:.0f} at level {last['level']:g}, from {answers:,} answers)\n"
+    )
+    return replace(options, clusters=clusters, clusters_from=name)
 
 
 def advance_grouping(folder: CampaignFolder) -> dict[str, Any]:
@@ -73,11 +110,13 @@ def describe_grouping(folder: CampaignFolder, reached: Progress[Grouping]) -> di
         "campaign": folder.name,
         "method": folder.settings().method,
         "clusters": reached.result.clusters,
+        "clusters_from": folder.settings().parameters.get("clusters_from"),
         "questions": reached.questions,
         "inferred": reached.inferred,
         "state": reached.state,
         "labels": f"{folder.workspace.location}/{folder.prefix}/results/labels.parquet",
         "pending": reached.pending,
         "contradictions": reached.contradictions,
+        "warning": reached.result.warning,
         **agreement,
     }

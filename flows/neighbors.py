@@ -98,6 +98,8 @@ def _run(opened: Workspace, job: ExactPass, client: distributed.Client, *, engin
     if not stored and _is_complete(opened, job, attributes):
         recall = opened.array(NEIGHBOR_INDEX).attributes["recall"]
         return _Done(parts, parts, recall=recall if isinstance(recall, float) else None)
+    if isinstance(job, ApproximatePass):
+        approximate.require_faiss(client)
     require_memory(client, job.task_bytes(store=store))
     seen = run_tasks(client, partial(survey, job), [0], describe="reading vectors", unit="passes")[0]
     if seen.usable <= job.k:

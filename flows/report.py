@@ -4,6 +4,7 @@ Reads only, except for that file, and needs no lease: a campaign may go on meanw
 log; of the images, one at a time.
 """
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -14,19 +15,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cccount_dist.campaign import Campaign
+from cccount_dist.counting.runner import DETAILS
 from cccount_dist.report.chart import MOST_POINTS
-from cccount_dist.report.facts import CollectionFacts, CountFacts, Estimate, JudgedPair, Thumbnail
+from cccount_dist.report.facts import CollectionFacts, CountFacts, Estimate, Forecast, JudgedPair, Thumbnail, Way
+from cccount_dist.report.groups import groups_page
 from cccount_dist.report.page import report_page
 from cccount_dist.report.pairs import choose_pairs
 from cccount_dist.report.thumbnails import thumbnail
-from cccount_dist.report.wording import thinned
+from cccount_dist.report.wording import WAYS, thinned
 from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer
 from flows.browse import browse
+from flows.groupreport import gather_grouping
 from flows.progress import progress
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
-from storage.errors import InputError
-from storage.schema import EMBEDDINGS
+from storage.schema import EMBEDDINGS, ESTIMATES, GROUPINGS
 from storage.version import __version__
 from storage.workspace import Workspace
 
@@ -38,22 +41,40 @@ def write_reports(workspace: str, campaign: str | None) -> dict[str, Any]:
     opened = Workspace.open(workspace)
     collection = opened.collection()
     folders = [CampaignFolder(opened, name) for name in (opened.campaigns() if campaign is None else [campaign])]
-    written = {folder.name: _report(folder, collection) for folder in folders}
-    if campaign is not None and written[campaign] is None:
-        raise InputError(f"campaign {campaign!r} groups items: its result is results/labels.parquet, reports are about counts")
-    return {"files": [file for file in written.values() if file is not None]}
+    return {"files": [_write(folder, collection) for folder in folders]}
 
 
-def _report(folder: CampaignFolder, collection: Collection) -> str | None:
-    """Write what a campaign of this kind has to show, and return where it is."""
-    kind = folder.settings().kind
-    if kind == "subcluster":
-        return str(browse(folder.workspace.location, folder.name)["file"])
-    return _write(folder, collection) if kind == "count" else None
+def refresh_report(workspace: str, campaign: str) -> str | None:
+    """Write the report of a campaign if its result rests on other answers than the report says; return where it is.
+
+    None for a subclustering: its pictures are many, and `cccount browse` shows them when somebody wants to look.
+    """
+    opened = Workspace.open(workspace)
+    folder = CampaignFolder(opened, campaign)
+    if folder.settings().kind == "subcluster":
+        return None
+    key = f"{folder.prefix}/results/report.html"
+    if opened.objects.size(key) is not None and opened.objects.read(key).endswith(_mark(folder)):
+        return f"{opened.location}/{key}"
+    return _write(folder, opened.collection())
 
 
 def _write(folder: CampaignFolder, collection: Collection) -> str:
-    return folder.write_result("report.html", report_page(gather(folder, collection)).encode())
+    kind = folder.settings().kind
+    if kind == "subcluster":
+        return str(browse(folder.workspace.location, folder.name)["file"])
+    mark = _mark(folder)  # before the answers are read: if some come meanwhile, the report is written once more
+    if kind == "cluster":
+        page = groups_page(gather_grouping(folder, collection, _collection(folder.workspace, collection)))
+    else:
+        page = report_page(gather(folder, collection))
+    return folder.write_result("report.html", page.encode() + mark)
+
+
+def _mark(folder: CampaignFolder) -> bytes:
+    """The end of a report, by which it is known later which result it shows."""
+    last = folder.last_row(GROUPINGS if folder.settings().kind == "cluster" else ESTIMATES)
+    return b"" if last is None else f"\n<!-- {last['answers']} answers, {last['state']}, cccount {__version__} -->\n".encode()
 
 
 def gather(folder: CampaignFolder, collection: Collection) -> CountFacts:
@@ -80,7 +101,28 @@ def gather(folder: CampaignFolder, collection: Collection) -> CountFacts:
         seconds_per_pair=folder.goal().pair_seconds,
         version=__version__,
         written_at=datetime.now(UTC),
+        glances=ledger.glances,
+        seconds_per_page=folder.goal().page_seconds,
+        **_details(folder),
     )
+
+
+def _details(folder: CampaignFolder) -> dict[str, Any]:
+    """What the last step left beside the estimates; nothing for a campaign that was last advanced by an older version."""
+    stored = folder.read_result(DETAILS)
+    last = folder.last_row(ESTIMATES)
+    if stored is None or last is None or last["estimate"] is None:
+        return {}
+    found = json.loads(stored)
+    said = found["details"]
+    ways = [Way(name, said[key], said[f"{key}_low"], said[f"{key}_high"]) for key, name in WAYS.items() if key in said]
+    result = Way("the result", last["estimate"], last["low"], last["high"])
+    return {
+        "sizes": {int(size): times for size, times in found["sizes"].items()},
+        "warnings": found["warnings"],
+        "ways": [result, *ways] if ways else [],
+        "forecast": None if found["forecast"] is None else Forecast(found["forecast_width"], found["forecast"]),
+    }
 
 
 def _collection(workspace: Workspace, collection: Collection) -> CollectionFacts:
@@ -111,8 +153,9 @@ def _estimates(table: pa.Table, items: int) -> list[Estimate]:
     found: dict[int, Estimate] = {}
     for row in table.filter(pc.is_valid(table.column("estimate"))).to_pylist():
         low, high = (min(max(row[end], 1.0), float(items)) for end in ("low", "high"))
-        found.pop(row["questions"], None)  # so that the order stays that of the refreshes
-        found[row["questions"]] = Estimate(row["questions"], row["estimate"], low, high)
+        answers = row["questions"] + (row["glances"] or 0)
+        found.pop(answers, None)  # so that the order stays that of the refreshes
+        found[answers] = Estimate(answers, row["estimate"], low, high, row["clusters_seen"])
     rows = list(found.values())
     return [rows[place] for place in thinned(len(rows), MOST_POINTS)]
 

@@ -14,6 +14,7 @@ from prefect.states import Completed
 from flows import stages
 from flows.artifacts import show_campaign
 from flows.counting import CountOptions
+from flows.logs import logged
 from storage.campaigns import CampaignFolder
 from storage.errors import ComputeError, LeaseError
 from storage.workspace import Workspace
@@ -67,7 +68,9 @@ def advance(workspace: str, campaign: str) -> Any:
     """Advance a campaign by one idempotent step. Another process at work on it is no failure: that run is skipped."""
     before = _refreshes(workspace, campaign)
     try:
-        report = advance_stage(workspace, campaign)
+        with logged("advance", workspace=workspace, campaign=campaign) as outcome:
+            report = advance_stage(workspace, campaign)
+            outcome.update(questions=report["questions"], state=report["state"], pending=report["pending"])
     except LeaseError as error:
         get_run_logger().info("skipped: %s", error)
         return Completed(name="Skipped", message=str(error))

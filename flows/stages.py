@@ -60,14 +60,28 @@ def count(
     error_rate: float = 0.0,
     grid: int | None = None,
     wrong_answers: str | None = None,
+    search: str | None = None,
     pair_seconds: float = 9.0,
     page_seconds: float = 30.0,
+    overlap: int | None = None,
 ) -> Report:
     """Start a count campaign or go on with it, until it is done or waits for people."""
     from flows.counting import CountOptions, count
 
     options = CountOptions(
-        method, seed, level, budget, target_width, oracle, error_rate, grid, wrong_answers, pair_seconds, page_seconds
+        method,
+        seed,
+        level,
+        budget,
+        target_width,
+        oracle,
+        error_rate,
+        grid,
+        wrong_answers,
+        search,
+        pair_seconds,
+        page_seconds,
+        overlap,
     )
     return count(workspace, campaign, options)
 
@@ -81,11 +95,16 @@ def cluster(
     budget: int = 600,
     oracle: str = "people",
     error_rate: float = 0.0,
+    overlap: int | None = None,
+    compute: str | None = None,
+    workers: int | None = None,
+    memory_limit: str | None = None,
 ) -> Report:
     """Start a grouping campaign or go on with it, until its budget is used or it waits for people."""
     from flows.grouping import ClusterOptions, cluster
 
-    return cluster(workspace, campaign, ClusterOptions(method, clusters, seed, budget, oracle, error_rate))
+    options = ClusterOptions(method, clusters, seed, budget, oracle, error_rate, overlap)
+    return cluster(workspace, campaign, options, compute=compute, workers=workers, memory_limit=memory_limit)
 
 
 def subcluster(
@@ -98,6 +117,7 @@ def subcluster(
     budget: int = 1000,
     oracle: str = "people",
     error_rate: float = 0.0,
+    overlap: int | None = None,
     compute: str = "local",
     workers: int | None = None,
     memory_limit: str | None = None,
@@ -105,15 +125,17 @@ def subcluster(
     """Start a subclustering campaign or go on with it, until its budget is used or it waits for people."""
     from flows.subcluster import SubclusterOptions, subcluster
 
-    options = SubclusterOptions(clusters, size, start, seed, budget, oracle, error_rate)
+    options = SubclusterOptions(clusters, size, start, seed, budget, oracle, error_rate, overlap)
     return subcluster(workspace, campaign, options, compute=compute, workers=workers, memory_limit=memory_limit)
 
 
 def advance(workspace: str, campaign: str) -> Report:
-    """Advance a campaign by one idempotent step."""
+    """Advance a campaign by one idempotent step, and write its report again if the answers have changed."""
     from flows.campaign import advance
+    from flows.report import refresh_report
 
-    return advance(workspace, campaign)
+    reached = advance(workspace, campaign)
+    return {**reached, "report": refresh_report(workspace, campaign)}
 
 
 def report(workspace: str, campaign: str | None = None) -> Report:

@@ -33,6 +33,7 @@ class SubclusterOptions:
     budget: int = 1000
     oracle: str = "people"
     error_rate: float = 0.0
+    overlap: int | None = None
     clusters_from: str | None = None  # the count campaign that K was taken from
 
     @property

@@ -47,8 +47,8 @@ def counted(r: Report) -> str:
             text += f"\n{r['clusters_seen']:,.0f} clusters were seen; {hours}."
     if r["state"] == "waiting":
         text += f"\n{r['pending']:,} questions wait for people: see `cccount answers export --help`."
-    if r["state"] == "waiting" and r["forecast_questions"]:
-        text += f"\nThe width is reached after about {r['forecast_questions']:,} questions in all."
+    if (forecast := r["forecast"]) is not None and r["state"] in ("waiting", "done"):
+        text += f"\n{_forecast(forecast)}"
     if r["state"] == "stopped" and r["forecast_questions"]:
         text += f"\nThe budget is used up, the width not reached: about {r['forecast_questions']:,} questions in all would do."
     if r["contradictions"]:
@@ -56,10 +56,24 @@ def counted(r: Report) -> str:
     return "\n".join([text, *r["warnings"]])
 
 
+def _forecast(f: Report) -> str:
+    wanted = f"for ±{f['width'] / 2:.0%}"
+    hours = f"{f['hours']:,.1f} hours"
+    if not f["guess"]:
+        return f"About {f['questions']:,} answers in all, {hours}, {wanted}."
+    pages = f" and {f['glances']:,} pages" if f["glances"] else ""
+    return (
+        f"A guess before the first answers: about {f['questions']:,} answers{pages}, {hours}, {wanted}, if there are some "
+        f"{f['clusters']:,} clusters as the vectors suggest. It may be wrong by a factor of ten; answers soon refine it."
+    )
+
+
 def grouped(r: Report) -> str:
     text = f"{r['clusters']:,} groups, from {r['questions']:,} answers and {r['inferred']:,} free ones ({r['method']})."
     if "nmi" in r:
         text += f" Agreement with the labels: NMI {r['nmi']:.3f}, ARI {r['ari']:.3f}."
+    if r["warning"]:
+        text += f"\nTake care: {r['warning']}."
     if r["state"] == "waiting":
         text += f"\n{r['pending']:,} questions wait for people: see `cccount answers export --help`."
     return f"{text}\n{r['labels']}"
@@ -110,13 +124,38 @@ def _interval(result: Report | None) -> str:
     return ends if result["estimate"] is None else f"{result['estimate']:,.1f} {ends}"
 
 
+def benchmarked(r: Report) -> str:
+    return "\n".join([f"{r['runs']:,} runs each; finished ones are in {r['results']}.", "", *r["table"]])
+
+
 def exported(r: Report) -> str:
     todo = "Fill in `value` (same, different, unsure) and import the file."
+    if "config" in r:
+        todo = f"Its labelling config is {r['config']}; import what it exports as JSON."
     return f"{r['file']}: {r['answered']:,} answers, {r['pending']:,} open questions. {todo}"
 
 
+def packed(r: Report) -> str:
+    size = f"{r['bytes'] / 1e6:,.1f} MB"
+    following = f"cccount answers import {r['workspace']} --campaign {r['campaign']} --file ANSWERS.json"
+    return f"{r['file']}: {r['questions']:,} questions on {r['sheets']:,} sheets, {size}. Its answers come back with: {following}"
+
+
 def imported(r: Report) -> str:
-    return f"{r['answers']:,} answers read, {r['recorded']:,} of them new. `cccount advance` takes them in."
+    text = f"{r['answers']:,} answers read, {r['recorded']:,} of them new. `cccount advance` takes them in."
+    return "\n".join([text, *_rejected(r)])
+
+
+def gold_imported(r: Report) -> str:
+    return "\n".join([f"{r['read']:,} gold pairs read, {r['gold']:,} in all.", *_rejected(r)])
+
+
+def _rejected(r: Report) -> list[str]:
+    return [f"{r['file']}, line {row['line']}: {row['reason']}" for row in r["rejected"]]
+
+
+def annotator_added(r: Report) -> str:
+    return f"The token of {r['annotator']}, which is shown only now: {r['token']}"
 
 
 def reported(r: Report) -> str:

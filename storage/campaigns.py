@@ -11,13 +11,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from storage.errors import InputError, WorkspaceError
+from storage.handouts import HANDOUTS
 from storage.journal import JOURNAL, Journal
 from storage.lease import Lease, is_held
 from storage.querylog import QueryLog
-from storage.schema import ESTIMATES, TableSpec
+from storage.schema import ESTIMATES, GROUPINGS, SUBCLUSTERINGS, TableSpec
 from storage.settings import Goal, Settings
 from storage.workspace import Workspace
 
+RESULTS = {  # where the results of each kind of campaign are, and what of them is shown
+    "count": (ESTIMATES, ("estimate", "low", "high", "level")),
+    "cluster": (GROUPINGS, ("clusters", "nmi", "ari")),
+    "subcluster": (SUBCLUSTERINGS, ("subclusters", "sjc", "coverage", "purity")),
+}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -65,7 +71,15 @@ class CampaignFolder:
     @property
     def journal_path(self) -> Path:
         """Single answers are durable here first. SQLite needs a real disk: beside the log if that is local, else this host's."""
-        return self.workspace.state_folder() / self.prefix / JOURNAL
+        return self._on_disk(JOURNAL)
+
+    @property
+    def handouts_path(self) -> Path:
+        """The book of leases on questions lies beside the journal."""
+        return self._on_disk(HANDOUTS)
+
+    def _on_disk(self, name: str) -> Path:
+        return self.workspace.state_folder() / self.prefix / name
 
     @contextmanager
     def journal(self) -> Iterator[Journal]:
@@ -108,6 +122,11 @@ class CampaignFolder:
         """Replace a file of `results/` and return where it is."""
         self.workspace.objects.replace(f"{self.prefix}/results/{name}", data)
         return self._where(f"results/{name}")
+
+    def read_result(self, name: str) -> bytes | None:
+        """Return a file of `results/`; None if it is not there yet."""
+        there = self.workspace.objects.size(f"{self.prefix}/results/{name}") is not None
+        return self._read(f"results/{name}") if there else None
 
     def _read(self, name: str) -> bytes:
         return self.workspace.objects.read(f"{self.prefix}/{name}")

@@ -21,6 +21,7 @@ class GroupingInputs:
     seed: int
     clusters: int | None = None  # None: not told
     parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    consensus: NDArray[np.uint16] | None = None  # of hacc: labels of k-means runs that were computed before
 
 
 Builder = Callable[[GroupingInputs], Sampler[Grouping]]
@@ -36,11 +37,24 @@ def _hacc(inputs: GroupingInputs) -> Sampler[Grouping]:
 def _evidence(inputs: GroupingInputs) -> Sampler[Grouping]:
     from cccount_dist.clustering.evidence.sampler import evidence_sampler
 
+    if inputs.parameters:
+        raise InputError(f"evidence has no parameter {next(iter(inputs.parameters))!r}: it takes none")
+    if inputs.clusters is not None:
+        raise InputError(
+            "evidence finds the number of clusters itself: leave --clusters out, or use --method hacc, which needs it"
+        )
     return evidence_sampler(inputs.vectors, inputs.neighbors)
 
 
-_BUILDERS: dict[str, Builder] = {"evidence": _evidence, "hacc": _hacc}
+def _apc(inputs: GroupingInputs) -> Sampler[Grouping]:
+    from cccount_dist.clustering.apc.build import apc
+
+    return apc(inputs)
+
+
+_BUILDERS: dict[str, Builder] = {"evidence": _evidence, "apc": _apc, "hacc": _hacc}
 METHODS = tuple(_BUILDERS)
+NEEDS_CLUSTERS = frozenset({"hacc"})  # methods that must be told K
 AUTO = "evidence"  # what `auto` stands for: never told K, and the best one on every data set that was measured
 
 

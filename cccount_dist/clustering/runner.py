@@ -1,18 +1,24 @@
 """A grouping campaign: the sampler gives every item a cluster, and its results are the labels and how they came about."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from cccount_dist.clustering.methods import GroupingInputs, make_grouper
-from cccount_dist.clustering.result import Grouping
-from cccount_dist.metrics import ari, nmi
+from cccount_dist.clustering.result import Grouping, Previewing
+from cccount_dist.inputs import Inputs
+from cccount_dist.metrics import ari, entropy, nmi
 from cccount_dist.runner import CampaignRunner, State
 from cccount_dist.sampling.types import Sampler
+from storage.campaigns import CampaignFolder
 from storage.rowcache import row_cache
-from storage.schema import GROUPINGS, LABELS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY
+from storage.schema import GROUPINGS, LABELS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, NEXT
 from storage.settings import Goal
 from storage.workspace import Workspace
+
+PREVIEW = 12  # questions that a report shows as the next ones
 
 
 class ClusterRunner(CampaignRunner[Grouping]):
@@ -23,20 +29,12 @@ class ClusterRunner(CampaignRunner[Grouping]):
     at_once = 1
 
     def make_sampler(self) -> Sampler[Grouping]:
-        neighbors, similarity = _neighbor_lists(self.folder.workspace)
-        given = dict(self.settings.parameters)
-        clusters = given.pop("clusters", None)
-        return make_grouper(
-            self.settings.method,
-            GroupingInputs(
-                vectors=self.inputs.vectors,
-                neighbors=neighbors,
-                similarity=similarity,
-                seed=self.settings.seed,
-                clusters=None if clusters is None else int(clusters),
-                parameters=given,
-            ),
-        )
+        given = grouping_inputs(self.folder, self.inputs)
+        if self.settings.method == "hacc":
+            from cccount_dist.clustering.hacc.stored import kept_consensus
+
+            given = replace(given, consensus=kept_consensus(self.folder, given))
+        return make_grouper(self.settings.method, given)
 
     def result(self) -> Grouping:
         return self.sampler.result()
@@ -52,14 +50,33 @@ class ClusterRunner(CampaignRunner[Grouping]):
             "questions": self.ledger.questions,
             "inferred": self.ledger.inferred,
             "clusters": result.clusters,
+            "entropy": entropy(result.labels),
             "nmi": mutual,
             "ari": rand,
+            "warning": result.warning,
             "state": state,
         }
         self.folder.append_row(GROUPINGS, row)
         if state != "running":  # labels of a step that goes on at once would only be overwritten
             columns = {"item": np.arange(collection.items), "id": list(collection.ids), "cluster": result.labels}
             self.folder.write_table(LABELS, pa.table(columns, schema=LABELS.schema))
+            self.folder.write_table(NEXT, pa.Table.from_pylist(self._next(), schema=NEXT.schema))
+
+    def _next(self) -> list[dict[str, object]]:
+        """What would be asked now, for the report; open questions first."""
+        ahead = self.sampler.preview(PREVIEW) if isinstance(self.sampler, Previewing) else []
+        return [{"u": q.u, "v": q.v, "purpose": q.purpose} for q in [*self.pending(), *ahead][:PREVIEW]]
+
+
+def grouping_inputs(folder: CampaignFolder, inputs: Inputs) -> GroupingInputs:
+    """Return what the sampler of a campaign is made from."""
+    settings = folder.settings()
+    neighbors, similarity = _neighbor_lists(folder.workspace)
+    given = dict(settings.parameters)
+    given.pop("clusters_from", None)  # where K was taken from is for people
+    clusters = given.pop("clusters", None)
+    told = None if clusters is None else int(clusters)
+    return GroupingInputs(inputs.vectors, neighbors, similarity, settings.seed, told, given)
 
 
 def agreement(result: Grouping, labels: NDArray[np.int64] | None) -> tuple[float | None, float | None]:

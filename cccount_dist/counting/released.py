@@ -8,6 +8,7 @@ cross. Theirs are also N : M = 1 : 1 and a variance divided by N. Kept for compa
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import NormalDist
 from typing import Protocol
 
@@ -18,7 +19,8 @@ from cccount_dist.counting.nested import NestedSampler, Proposal
 from cccount_dist.counting.nested_mc import UniformProposal
 from cccount_dist.counting.population import Population
 from cccount_dist.counting.similarities import Similarity
-from cccount_dist.similarity.draws import WeightedDraws
+from cccount_dist.similarity.draws import StreamedDraws, WeightedDraws
+from cccount_dist.similarity.rows import Items, own_places
 
 RELEASED_RATIO = 1
 FLOOR = 0.01  # of a similarity that can be 0: their softmax never is
@@ -40,7 +42,8 @@ class ReleasedProposal:
         self._similarity = similarity
         self._population = Population(similarity.degree)
         self._outer = WeightedDraws.of(1.0 / (1.0 + self._population.degree))
-        self._last: tuple[int, WeightedDraws] | None = None  # the row of the anchor at hand is needed twice
+        self._last: tuple[int, StreamedDraws] | None = None  # the row of the anchor at hand is needed twice
+        self._own: dict[int, float] = {}  # q_u(u) of the anchors that were drawn from: a row is not computed again for it
 
     @property
     def items(self) -> int:
@@ -56,16 +59,23 @@ class ReleasedProposal:
         return self._population.to_items(place), near.probability(place)
 
     def own(self, u: int) -> float:
-        return float(self._near(u).probability(np.array([self._population.place(u)]))[0])
+        if u not in self._own:
+            self._near(u)
+        return self._own[u]
 
-    def _near(self, u: int) -> WeightedDraws:
+    def _near(self, u: int) -> StreamedDraws:
         if self._last is None or self._last[0] != u:
-            row = np.array(self._similarity.row(u))
-            if not self._similarity.positive:
-                np.maximum(row, FLOOR, out=row)
-            row[u] = self._similarity.OWN
-            self._last = u, WeightedDraws.of(self._population.restrict(row))
+            near = replace(self._similarity, weights=self._with_own).draws(u, self._population)
+            self._own[u] = float(near.probability(np.array([self._population.place(u)]))[0])
+            self._last = u, near
         return self._last[1]
+
+    def _with_own(self, u: int, items: Items) -> NDArray[np.floating]:
+        weights = self._similarity.weights(u, items)
+        if not self._similarity.positive:
+            np.maximum(weights, FLOOR, out=weights)
+        weights[own_places(u, items, len(self._similarity.degree))] = self._similarity.OWN
+        return weights
 
 
 class ReleasedUniform(UniformProposal):
@@ -87,12 +97,9 @@ class ReleasedSampler(NestedSampler):
     def __init__(self, proposal: SelfProposal, *, seed: int, level: float = 0.95, ratio: int = RELEASED_RATIO) -> None:
         super().__init__(proposal, seed=seed, level=level, ratio=ratio)
         self._self_proposal = proposal
-        self._own: dict[int, float] = {}
 
     def _size(self, u: int, hits: float, drawn: int) -> float:
-        if u not in self._own:
-            self._own[u] = self._self_proposal.own(u)
-        return (1.0 / self._own[u] + hits) / (1 + drawn)
+        return (1.0 / self._self_proposal.own(u) + hits) / (1 + drawn)
 
     def _interval(self, terms: Sequence[float]) -> tuple[float, float, float]:
         count = len(terms)

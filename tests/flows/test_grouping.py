@@ -13,9 +13,10 @@ from cccount_dist.metrics import ari, nmi
 from flows.campaign import advance, status
 from flows.counting import CountOptions, count
 from flows.grouping import ClusterOptions, cluster
-from flows.report import write_reports
 from flows.verify import verify
-from storage.errors import InputError
+from storage.campaigns import CampaignFolder
+from storage.errors import CorruptionError, InputError
+from storage.workspace import Workspace
 from tests.flows.conftest import cccount
 
 
@@ -54,7 +55,7 @@ def test_a_larger_budget_goes_on_as_if_it_had_been_given_at_once(workspace: Path
 
 def test_people_group_what_is_ready(workspace: Path, labels: NDArray[np.int64]) -> None:
     place = str(workspace)
-    waiting = cluster(place, "g", ClusterOptions(METHODS[0], clusters=10, budget=12))
+    waiting = cluster(place, "g", ClusterOptions(METHODS[0], budget=12))
     assert waiting["state"] == "waiting"
     campaign = Campaign.open(place, "g")
     for _ in range(20):
@@ -76,8 +77,6 @@ def test_settings_are_frozen(workspace: Path) -> None:
         cluster(place, "g", simulated("hacc", 6, clusters=9))
     with pytest.raises(InputError, match="is a cluster campaign"):
         count(place, "g", CountOptions(budget=5))
-    with pytest.raises(InputError, match="reports are about counts"):
-        write_reports(place, "g")
     with pytest.raises(InputError, match="--clusters must be at least 1"):
         ClusterOptions(clusters=0)
 
@@ -89,3 +88,36 @@ def test_the_command_groups_and_says_so(workspace: Path) -> None:
     assert shown.code == 0, shown.err
     assert {"campaign", "method", "clusters", "questions", "inferred", "state", "labels", "nmi", "ari"} <= set(shown.json)
     assert "groups" in cccount("status", workspace).out
+
+
+def test_hacc_takes_the_estimate_of_the_count_with_most_answers_and_says_so(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = str(workspace)
+    with pytest.raises(InputError, match="or run `cccount count` first"):
+        cluster(place, "too-early", ClusterOptions("hacc", budget=5, oracle="labels"))
+    count(place, "rough", CountOptions(budget=20, oracle="labels"))
+    counted = count(place, "census", CountOptions(budget=150, oracle="labels"))
+    reached = cluster(place, "g", ClusterOptions("hacc", budget=5, oracle="labels"))
+    assert reached["clusters_from"] == "census"
+    settings = CampaignFolder(Workspace.open(place), "g").settings()
+    assert settings.parameters == {"clusters": round(counted["estimate"]), "clusters_from": "census"}
+    assert f"K = {round(counted['estimate'])} is the estimate of the count campaign 'census'" in capsys.readouterr().err
+    assert cluster(place, "g", ClusterOptions("hacc", budget=8, oracle="labels"))["questions"] == 8
+
+
+def test_k_means_runs_are_kept_and_the_same_from_workers_and_from_here(workspace: Path) -> None:
+    place = str(workspace)
+    here, there = cluster(place, "here", simulated("hacc", 8)), cluster(place, "there", simulated("hacc", 8), workers=1)
+    assert {**here, "campaign": "", "labels": ""} == {**there, "campaign": "", "labels": ""}
+    files = [workspace / "campaigns" / name / "consensus.npz" for name in ("here", "there")]
+    kept = [np.load(file)["labels"] for file in files]
+    assert kept[0].shape[0] == 100
+    assert np.array_equal(*kept)
+    assert files[0].stat().st_size < kept[0].nbytes
+    files[0].unlink()
+    assert advance(place, "here") == here
+    files[0].write_bytes(files[0].read_bytes()[:-30])
+    with pytest.raises(CorruptionError, match="remove it, it is computed again"):
+        advance(place, "here")
+    assert not list((workspace / ".scratch").glob("consensus-*"))

@@ -49,7 +49,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory, s3: str, pictures: tuple[Path
     places = (str(home / "ws"), f"{s3}/{home.name}")
     with (
         pytest.MonkeyPatch.context() as patch,
-        distributed.LocalCluster(1, processes=False, threads_per_worker=2, dashboard_address=None) as cluster,
+        distributed.LocalCluster(1, processes=False, threads_per_worker=2, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         patch.setenv("XDG_CACHE_HOME", str(home / "cache"))

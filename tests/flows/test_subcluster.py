@@ -146,7 +146,7 @@ def test_the_nearest_subcluster_of_an_item_and_of_any_image_is_found(pictures: P
     assert "Most like subcluster" in said.out
     with pytest.raises(InputError, match="no item of the collection has the id 'nobody'"):
         browse(place, "subcluster", item="nobody")
-    with pytest.raises(InputError, match="missing.png: the file does not exist"):
+    with pytest.raises(InputError, match=r"missing\.png: the file does not exist"):
         browse(place, "subcluster", image=str(pictures / "missing.png"))
     with pytest.raises(InputError, match="give one of them"):
         browse(place, "subcluster", item="a", image="b")

@@ -18,6 +18,7 @@ from cccount_dist.clustering.evidence.model import CLIP, Model
 from cccount_dist.clustering.evidence.partition import Floats, Partition
 
 LEAST_F = 0.2
+SETTLED = 50  # rounds in which the expected F score and what it says about unseen pairs come to agree
 STRAY = 0.1  # chance that a block is a part of another one whatever the model says; halved by each "different" that it got
 
 
@@ -82,6 +83,11 @@ def worth(micro: Micro, partition: Partition, model: Model, theta: float) -> Wor
     right = inside + float((products * held).sum())
     claimed = inside + float(products.sum())
     quality = 2 * right / max(claimed + right + missed, 1e-12)
+    # Pairs that are no candidates were never looked at: among them, too, the partition misses what it gets wrong here.
+    every = items * (items - 1) / 2
+    unseen = max(every - claimed - float((size_a * size_b).sum()), 0.0) * claimed / max(every, 1.0)
+    for _ in range(SETTLED):
+        quality = 2 * right / max(claimed + right + missed + unseen * max(1.0 - quality, 0.0), 1e-12)
     level = 1.0 / (1.0 + np.exp(-theta))
     half = min(max(quality, LEAST_F), 1.0) / 2
     return Worth(drop * asked * (1 - level) * 2, inner_drop * (1 - held) * level * 2, quality, float(np.log(half / (1 - half))))
