@@ -145,7 +145,9 @@ def plan_table(pairs_per_second: float, images_per_second: float) -> list[str]:
     vectors = PLANNED * DIMENSIONS * 4 / 1e9
     lists = PLANNED * (K * 8 + 8) / 1e9
     largest = max(len(grid.stage(stage)) for stage in range(grid.stages))
-    partial = largest * 2 * grid.tile_rows * 16 / 1e9  # docs of similarity/partial.py; candidates come on top, and are few by then
+    partial = (
+        largest * 2 * grid.tile_rows * 16 / 1e9
+    )  # docs of similarity/partial.py; candidates come on top, and are few by then
     written = f"{lists:,.0f} GB of lists, about {partial:,.0f} GB of partial results for a while"
     rows = [
         ("embed", f"{shards:,} shards", f"{vectors:,.0f} GB of vectors", embed_hours),

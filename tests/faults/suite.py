@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -107,7 +108,8 @@ class Suite:
         return self._computing(lambda: kill(self.chance.choice(self.on.workers)))
 
     def kill_scheduler(self) -> str:
-        return self._computing(lambda: self.on.scheduler and kill(self.on.scheduler))
+        assert self.on.scheduler is not None
+        return self._computing(partial(kill, self.on.scheduler))
 
     def kill_compute(self) -> str:
         return self._computing(lambda: kill(self.on.flows[-1]))
