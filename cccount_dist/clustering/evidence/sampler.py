@@ -84,9 +84,10 @@ class EvidenceSampler:
 
     def result(self) -> Grouping:
         """Return the groups without the answers that wait for a confirmation."""
-        block = self._look()[0].partition.block
-        label = self._micro.label
-        return Grouping(numbered(np.where(label >= 0, block[label], -1)), warning=self.warning())
+        state = self._look()[0]
+        block, label = state.partition.block, self._micro.label
+        labels = numbered(np.where(label >= 0, block[label], -1))
+        return Grouping(labels, warning=self.warning(), expected_classes=state.worth.classes)
 
     @property
     def done(self) -> bool:
