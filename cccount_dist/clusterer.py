@@ -1,6 +1,6 @@
 """`PairwiseClusterer`: the grouping samplers in memory, by scikit-learn's conventions, without workspace, Dask or Prefect."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Self
 
 import numpy as np
@@ -29,6 +29,7 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
     metric : `cosine`, `correlation` or `euclidean`
     k : neighbours of each item; fewer in a small collection
     random_state : for methods that draw; the same number gives the same questions
+    parameters : further ones of the method, by name: see docs/grouping.md
 
     Attributes
     ----------
@@ -56,6 +57,7 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
         metric: Metric = "cosine",
         k: int = 50,
         random_state: int | np.random.RandomState | None = 0,
+        parameters: Mapping[str, str | int | float | bool] | None = None,
     ) -> None:
         self.method = method
         self.n_clusters = n_clusters
@@ -63,6 +65,7 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
         self.metric = metric
         self.k = k
         self.random_state = random_state
+        self.parameters = parameters
 
     def fit(self, X: ArrayLike, y: object = None, *, oracle: Callable[[int, int], object]) -> Self:  # noqa: ARG002
         """Group.
@@ -88,7 +91,8 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
         found = neighbors_in_memory(features, min(k, len(features) - 1), metric)
         vectors = prepare(features, metric)
         seed = checked_seed(self.random_state)
-        sampler = make_grouper(method, GroupingInputs(vectors, found.index, found.similarity, seed, clusters))
+        told = dict(self.parameters or {})
+        sampler = make_grouper(method, GroupingInputs(vectors, found.index, found.similarity, seed, clusters, told))
         # One question at a time: the oracle answers at once, so each question can rest on all answers before it.
         tally = drive(sampler, FunctionOracle(oracle), budget=budget, batch=1)
         grouping = sampler.result()

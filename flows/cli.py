@@ -283,7 +283,7 @@ def cluster(
     workspace: Workspace,
     campaign: CampaignName = "cluster",
     method: Annotated[
-        str | None, typer.Option(metavar="auto|evidence|hacc", help="How to group; auto needs no K.", show_default="auto")
+        str | None, typer.Option(metavar="auto|evidence|apc|hacc", help="How to group; auto needs no K.", show_default="auto")
     ] = None,
     clusters: Annotated[
         int | None,
@@ -294,6 +294,12 @@ def cluster(
     error_rate: Annotated[float, typer.Option(metavar="E", help="With --oracle labels: lie with this probability.")] = 0.0,
     overlap: Overlap = None,
     seed: Annotated[int | None, typer.Option(help="The same seed and answers give the same questions.", show_default="0")] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="For the method (docs/grouping.md); several times.", show_default=False
+        ),
+    ] = None,
     compute: GroupingCompute = None,
     workers: Workers = None,
     memory_limit: Memory = None,
@@ -314,6 +320,7 @@ def cluster(
         oracle=oracle,
         error_rate=error_rate,
         overlap=overlap,
+        parameter=parameter,
         compute=compute,
         workers=workers,
         memory_limit=memory_limit,

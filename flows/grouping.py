@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cccount_dist.clustering.methods import NEEDS_CLUSTERS, resolve_method
+from cccount_dist.clustering.methods import NEEDS_CLUSTERS, check_told, resolve_method
 from cccount_dist.clustering.result import Grouping
 from cccount_dist.clustering.runner import ClusterRunner, grouping_inputs
 from cccount_dist.runner import Progress
@@ -28,6 +28,7 @@ class ClusterOptions:
     error_rate: float = 0.0
     overlap: int | None = None
     clusters_from: str | None = None  # the count campaign that `clusters` is the estimate of
+    parameter: tuple[str, ...] = ()  # NAME=VALUE, for the method
 
     @property
     def level(self) -> None:
@@ -37,6 +38,7 @@ class ClusterOptions:
         check_common(self)
         if self.clusters is not None and self.clusters < 1:
             raise InputError(f"--clusters must be at least 1, not {self.clusters}")
+        check_told(self.resolved_method, self.clusters, self._for_method)
 
     @property
     def resolved_method(self) -> str:
@@ -51,7 +53,29 @@ class ClusterOptions:
 
     def parameters(self) -> dict[str, Scalar]:
         told: dict[str, Scalar | None] = {"clusters": self.clusters, "clusters_from": self.clusters_from}
-        return {name: value for name, value in told.items() if value is not None}
+        return {name: value for name, value in told.items() if value is not None} | self._for_method
+
+    @property
+    def _for_method(self) -> dict[str, Scalar]:
+        return dict(_parsed(one) for one in self.parameter)
+
+
+def _parsed(given: str) -> tuple[str, Scalar]:
+    """
+    >>> _parsed("nearest=3"), _parsed("threshold=0.5"), _parsed("refit=false"), _parsed("recall=top")
+    (('nearest', 3), ('threshold', 0.5), ('refit', False), ('recall', 'top'))
+    """
+    name, equals, text = given.partition("=")
+    if not equals or not name or not text:
+        raise InputError(f"--parameter {given!r}: write NAME=VALUE")
+    if text in ("true", "false"):
+        return name, text == "true"
+    for kind in (int, float):
+        try:
+            return name, kind(text)
+        except ValueError:
+            continue
+    return name, text
 
 
 def cluster(workspace: str, campaign: str, options: ClusterOptions, **compute: Any) -> dict[str, Any]:

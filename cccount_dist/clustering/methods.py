@@ -37,13 +37,7 @@ def _hacc(inputs: GroupingInputs) -> Sampler[Grouping]:
 def _evidence(inputs: GroupingInputs) -> Sampler[Grouping]:
     from cccount_dist.clustering.evidence.sampler import evidence_sampler
 
-    if inputs.parameters:
-        raise InputError(f"evidence has no parameter {next(iter(inputs.parameters))!r}: it takes none")
-    if inputs.clusters is not None:
-        raise InputError(
-            "evidence finds the number of clusters itself: leave --clusters out, or use --method hacc, which needs it"
-        )
-    return evidence_sampler(inputs.vectors, inputs.neighbors)
+    return evidence_sampler(inputs.vectors, inputs.neighbors, stop=float(inputs.parameters.get("stop", EVIDENCE_STOP)))
 
 
 def _apc(inputs: GroupingInputs) -> Sampler[Grouping]:
@@ -55,6 +49,7 @@ def _apc(inputs: GroupingInputs) -> Sampler[Grouping]:
 _BUILDERS: dict[str, Builder] = {"evidence": _evidence, "apc": _apc, "hacc": _hacc}
 METHODS = tuple(_BUILDERS)
 NEEDS_CLUSTERS = frozenset({"hacc"})  # methods that must be told K
+EVIDENCE_STOP = 1.0  # expected F score at which `evidence` stops by itself; 1: only when nothing is left to ask
 AUTO = "evidence"  # what `auto` stands for: never told K, and the best one on every data set that was measured
 
 
@@ -71,6 +66,26 @@ def resolve_method(method: str) -> str:
     return method
 
 
+def check_told(method: str, clusters: int | None, parameters: Mapping[str, str | int | float | bool]) -> None:
+    """Raise `InputError` if the method cannot use what it is told; before a campaign is frozen with it."""
+    if clusters is not None and method not in NEEDS_CLUSTERS:
+        raise InputError(
+            f"{method} finds the number of clusters itself: leave --clusters out, or use --method hacc, which needs it"
+        )
+    if method == "apc":
+        from cccount_dist.clustering.apc.parameters import parameters_from
+
+        parameters_from(parameters)
+    if method == "evidence":
+        for name, value in parameters.items():
+            if name != "stop":
+                raise InputError(f"evidence has no parameter {name!r}: it takes stop")
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= 1.0:
+                raise InputError(f"stop is {value!r}: it must be a number above 0, and 1 to never stop before the budget")
+
+
 def make_grouper(method: str, inputs: GroupingInputs) -> Sampler[Grouping]:
     """Return a new sampler that groups the items."""
-    return _BUILDERS[resolve_method(method)](inputs)
+    name = resolve_method(method)
+    check_told(name, inputs.clusters, inputs.parameters)
+    return _BUILDERS[name](inputs)
