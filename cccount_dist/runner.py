@@ -19,7 +19,7 @@ import pyarrow as pa
 from cccount_dist.inputs import Inputs
 from cccount_dist.sampling.drive import answer_batch, most_answers
 from cccount_dist.sampling.ledger import INFERRED, OUTSIDE, Ledger, LoggedAnswer
-from cccount_dist.sampling.logged import answers_of, answers_table, questions_table, rounds_of
+from cccount_dist.sampling.logged import answers_of, answers_table, questions_of, questions_table, rounds_of
 from cccount_dist.sampling.oracles import LabelOracle, Oracle
 from cccount_dist.sampling.replay import Round, replay
 from cccount_dist.sampling.types import Answer, Question, Sampler, asked_at_once
@@ -155,10 +155,13 @@ class CampaignRunner(ABC, Generic[ResultT]):
         for name in self.folder.workspace.campaigns():
             if name == self.folder.name:
                 continue
-            table = CampaignFolder(self.folder.workspace, name).log.answers(since=self._adopted.get(name, 0))
+            log = CampaignFolder(self.folder.workspace, name).log
+            table = log.answers(since=self._adopted.get(name, 0))
             self._adopted[name] = self._adopted.get(name, 0) + table.num_rows
-            for row in answers_of(table):
-                if row.source in PEOPLE_SOURCES and row.question_id != OUTSIDE:
+            given = [row for row in answers_of(table) if row.source in PEOPLE_SOURCES and row.question_id != OUTSIDE]
+            ratings = {q.id for q in questions_of(log.questions()) if q.kind == "rating"} if given else set()
+            for row in given:
+                if row.question_id not in ratings:  # a rating of 1 says very similar, not the same
                     undoes = f"{name}/{row.undoes}" if row.undoes is not None else None
                     source = f"campaign {name}"
                     adopted.append(
