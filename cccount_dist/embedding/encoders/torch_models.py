@@ -67,8 +67,12 @@ def _timm(library: Any, name: str, model: str) -> TorchEncoder:
 
 
 def _open_clip(library: Any, name: str, model: str) -> TorchEncoder:
-    architecture, _, weights = model.partition("/")
-    module, _, _ = library.create_model_and_transforms(architecture, pretrained=weights or "openai")
+    if model.startswith(("local-dir:", "hf-hub:")):  # the place names the architecture and its weights
+        architecture, weights = model, None
+    else:
+        architecture, _, tag = model.partition("/")
+        weights = tag or "openai"
+    module, _, _ = library.create_model_and_transforms(architecture, pretrained=weights)
     size = module.visual.image_size
     scaling = Scaling(tuple(module.visual.image_mean), tuple(module.visual.image_std))
     return TorchEncoder(name, module, module.encode_image, int(size[0] if isinstance(size, tuple) else size), scaling)
@@ -81,9 +85,10 @@ def _hf(library: Any, name: str, model: str) -> TorchEncoder:
     side = int(size["height"] if "height" in size else size["shortest_edge"])
 
     def forward(batch: Any) -> Any:
-        if hasattr(module, "get_image_features"):  # CLIP and its relatives
-            return module.get_image_features(pixel_values=batch)
-        out = module(pixel_values=batch)
+        # CLIP and its relatives have a space that texts share; before transformers 5 its vectors came bare
+        out = getattr(module, "get_image_features", module)(pixel_values=batch)
+        if not hasattr(out, "last_hidden_state"):
+            return out
         pooled = getattr(out, "pooler_output", None)
         return out.last_hidden_state[:, 0] if pooled is None else pooled
 
