@@ -4,6 +4,7 @@ An item without a vector (an image that could not be read) has the degree NaN; s
 vectors stay on disk.
 """
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,14 +22,14 @@ from storage.workspace import Workspace
 class Inputs:
     """Everything that a sampler may read."""
 
-    vectors: NDArray[np.float32]  # (n, d) prepared for dot products, memory-mapped
-    degree: NDArray[np.float64]  # (n,) sum of clipped similarities to all others; NaN without a vector
-    metric: Metric
+    vectors: NDArray[np.float32]  # (n, d) prepared for dot products, memory-mapped; (n, 0) where a campaign works without
+    degree: NDArray[np.float64]  # (n,) sum of clipped similarities to all others; NaN for an item that cannot be asked about
+    metric: Metric | None  # None: without vectors
     fingerprints: dict[str, str]
 
     @property
     def countable(self) -> int:
-        """How many items have a vector."""
+        """How many items can be asked about."""
         return int(np.count_nonzero(~np.isnan(self.degree)))
 
 
@@ -49,3 +50,19 @@ def load_inputs(workspace: Workspace, progress: Callable[[int, int], None] | Non
         raise InputError("counting works on cosine or correlation: run `cccount neighbors --metric cosine` first")
     vectors = row_cache(embeddings, workspace.cache_folder(), f"prepared-{metric}", lambda rows: prepare(rows, metric), progress)
     return Inputs(vectors, degree.read(), metric, {"embeddings": fingerprint, "degree": degree.fingerprint()})
+
+
+def items_alone(workspace: Workspace) -> Inputs:
+    """What a campaign that needs no vectors works on: how many items there are, and which of them could be read."""
+    collection = workspace.collection()
+    degree = np.zeros(collection.items)
+    degree[list(collection.problems())] = np.nan
+    names = hashlib.sha256("\n".join(collection.ids).encode() + degree.tobytes()).hexdigest()
+    return Inputs(np.empty((collection.items, 0), np.float32), degree, None, {"items": names[:32]})
+
+
+def unit_vectors(workspace: Workspace) -> NDArray[np.float32]:
+    """Return the embeddings prepared for cosine similarity; needs no neighbours."""
+    return row_cache(
+        workspace.array(EMBEDDINGS), workspace.cache_folder(), "prepared-cosine", lambda rows: prepare(rows, "cosine")
+    )

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from cccount_dist.clustering.methods import resolve_method
+from cccount_dist.clustering.methods import RATING_METHODS, needs_vectors, resolve_method
 from cccount_dist.clustering.result import Grouping
 from cccount_dist.clustering.runner import ClusterRunner
+from cccount_dist.inputs import Inputs
 from cccount_dist.runner import Progress
 from flows.campaign import check_common, open_campaign, open_inputs, run_to_the_end
 from storage.campaigns import CampaignFolder
@@ -24,15 +25,20 @@ class ClusterOptions:
     budget: int = 600
     oracle: str = "people"
     error_rate: float = 0.0
+    prior: float | None = None
+    repeats: int | None = None
 
     @property
     def level(self) -> None:
         """A grouping has no interval."""
 
     def __post_init__(self) -> None:
-        check_common(self)
+        check_common(self, ("people", "labels", "similarity"))
         if self.clusters is not None and self.clusters < 1:
             raise InputError(f"--clusters must be at least 1, not {self.clusters}")
+        for name, value in self._of_ratings.items():
+            if self.method is not None and self.resolved_method not in RATING_METHODS:
+                raise InputError(f"--{name} {value} is for methods that ask for ratings: {', '.join(RATING_METHODS)}")
 
     @property
     def resolved_method(self) -> str:
@@ -40,20 +46,25 @@ class ClusterOptions:
 
     @property
     def without(self) -> dict[str, object]:
-        return {"clusters": None}
+        return {"clusters": None, "prior": None, "repeats": None}
 
     def goal(self) -> Goal:
         return Goal(self.budget, self.oracle, self.error_rate)
 
     def parameters(self) -> dict[str, Scalar]:
-        return {} if self.clusters is None else {"clusters": self.clusters}
+        return ({} if self.clusters is None else {"clusters": self.clusters}) | self._of_ratings
+
+    @property
+    def _of_ratings(self) -> dict[str, Scalar]:
+        given = {"prior": self.prior, "repeats": self.repeats}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 def cluster(workspace: str, campaign: str, options: ClusterOptions) -> dict[str, Any]:
     """Start the campaign or go on with it, until its budget is used or it waits for people."""
     folder = open_campaign(workspace, campaign, "cluster", options)
     with folder.lease() as lease:
-        runner = ClusterRunner(folder, lease, open_inputs(folder))
+        runner = ClusterRunner(folder, lease, _inputs(folder))
         reached = run_to_the_end(runner, f"Grouping ({runner.settings.method})", options.budget)
     return describe_grouping(folder, reached)
 
@@ -61,8 +72,13 @@ def cluster(workspace: str, campaign: str, options: ClusterOptions) -> dict[str,
 def advance_grouping(folder: CampaignFolder) -> dict[str, Any]:
     """One step of a grouping campaign."""
     with folder.lease() as lease:
-        reached = ClusterRunner(folder, lease, open_inputs(folder)).step()
+        reached = ClusterRunner(folder, lease, _inputs(folder)).step()
     return describe_grouping(folder, reached)
+
+
+def _inputs(folder: CampaignFolder) -> Inputs:
+    settings = folder.settings()
+    return open_inputs(folder, vectors=needs_vectors(settings.method, settings.parameters))
 
 
 def describe_grouping(folder: CampaignFolder, reached: Progress[Grouping]) -> dict[str, Any]:
@@ -79,5 +95,6 @@ def describe_grouping(folder: CampaignFolder, reached: Progress[Grouping]) -> di
         "labels": f"{folder.workspace.location}/{folder.prefix}/results/labels.parquet",
         "pending": reached.pending,
         "contradictions": reached.contradictions,
+        "note": reached.result.note,
         **agreement,
     }

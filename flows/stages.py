@@ -81,11 +81,13 @@ def cluster(
     budget: int = 600,
     oracle: str = "people",
     error_rate: float = 0.0,
+    prior: float | None = None,
+    repeats: int | None = None,
 ) -> Report:
     """Start a grouping campaign or go on with it, until its budget is used or it waits for people."""
     from flows.grouping import ClusterOptions, cluster
 
-    return cluster(workspace, campaign, ClusterOptions(method, clusters, seed, budget, oracle, error_rate))
+    return cluster(workspace, campaign, ClusterOptions(method, clusters, seed, budget, oracle, error_rate, prior, repeats))
 
 
 def advance(workspace: str, campaign: str) -> Report:

@@ -60,6 +60,8 @@ def grouped(r: Report) -> str:
     text = f"{r['clusters']:,} groups, from {r['questions']:,} answers and {r['inferred']:,} free ones ({r['method']})."
     if "nmi" in r:
         text += f" Agreement with the labels: NMI {r['nmi']:.3f}, ARI {r['ari']:.3f}."
+    if r["note"]:
+        text += f"\n{r['note']}"
     if r["state"] == "waiting":
         text += f"\n{r['pending']:,} questions wait for people: see `cccount answers export --help`."
     return f"{text}\n{r['labels']}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,10 @@ from storage.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class GroupingInputs:
-    """Everything that a grouping sampler may be made from; part of what makes its questions reproducible."""
+    """Everything that a grouping sampler may be made from; part of what makes its questions reproducible.
+
+    Methods that do not need vectors (`needs_vectors`) take arrays without columns, see `without_vectors`.
+    """
 
     vectors: NDArray[np.float32]  # (n, d), prepared for dot products; may be a memory map
     neighbors: NDArray[np.int32]  # (n, k) most similar items, most similar first; -1 for an item without a vector
@@ -21,6 +25,24 @@ class GroupingInputs:
     seed: int
     clusters: int | None = None  # None: not told
     parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    usable: NDArray[np.bool_] | None = None  # (n,) items that may be asked about; None: those that have neighbours
+
+    @property
+    def present(self) -> NDArray[np.int64]:
+        """The items that may be asked about."""
+        return np.flatnonzero(self.neighbors[:, 0] >= 0 if self.usable is None else self.usable)
+
+
+def without_vectors(
+    usable: NDArray[np.bool_],
+    seed: int,
+    clusters: int | None = None,
+    parameters: Mapping[str, str | int | float | bool] | None = None,
+) -> GroupingInputs:
+    """Return the inputs for objects of which nothing is known but that they are there."""
+    shape = (len(usable), 0)
+    none = np.empty(shape, np.float32)
+    return GroupingInputs(none, np.empty(shape, np.int32), none, seed, clusters, parameters or {}, usable)
 
 
 Builder = Callable[[GroupingInputs], Sampler[Grouping]]
@@ -39,8 +61,26 @@ def _evidence(inputs: GroupingInputs) -> Sampler[Grouping]:
     return evidence_sampler(inputs.vectors, inputs.neighbors)
 
 
-_BUILDERS: dict[str, Builder] = {"evidence": _evidence, "hacc": _hacc}
+def _spectral(rule: Literal["iu-red", "s-and-t", "random"], *, interleaved: bool = True) -> Builder:
+    def build(inputs: GroupingInputs) -> Sampler[Grouping]:
+        from cccount_dist.clustering.spectral.build import spectral
+
+        return spectral(inputs, rule, interleaved=interleaved)
+
+    return build
+
+
+# Methods that ask how similar two items are, on a scale: spectral clustering, each but the last also without random questions.
+_RATING: dict[str, Builder] = {
+    "iu-red": _spectral("iu-red"),
+    "iu-red-pure": _spectral("iu-red", interleaved=False),
+    "s-and-t": _spectral("s-and-t"),
+    "s-and-t-pure": _spectral("s-and-t", interleaved=False),
+    "random-ratings": _spectral("random"),
+}
+_BUILDERS: dict[str, Builder] = {"evidence": _evidence, "hacc": _hacc, **_RATING}
 METHODS = tuple(_BUILDERS)
+RATING_METHODS = tuple(_RATING)
 AUTO = "evidence"  # what `auto` stands for: never told K, and the best one on every data set that was measured
 
 
@@ -55,6 +95,15 @@ def resolve_method(method: str) -> str:
     if method not in METHODS:
         raise InputError(f"grouping method {method!r} is not known: use one of auto, {', '.join(METHODS)}")
     return method
+
+
+def needs_vectors(method: str, parameters: Mapping[str, str | int | float | bool]) -> bool:
+    """Whether the method works on vectors and neighbours. One that asks for ratings does only if they give a prior similarity.
+
+    >>> needs_vectors("evidence", {}), needs_vectors("iu-red", {}), needs_vectors("iu-red", {"prior": 0.2})
+    (True, False, True)
+    """
+    return resolve_method(method) not in RATING_METHODS or bool(parameters.get("prior"))
 
 
 def make_grouper(method: str, inputs: GroupingInputs) -> Sampler[Grouping]:

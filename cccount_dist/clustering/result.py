@@ -8,9 +8,14 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """A cluster number for every item: 0, 1, 2, … by first appearance; -1 for an item without a vector."""
+    """A cluster number for every item, from 0 by first appearance; -1 without a vector, or before a grouping is known."""
 
     labels: NDArray[np.int64]  # (n,)
+
+    @property
+    def note(self) -> str:
+        """What a reader must know before using the groups; empty if there is nothing."""
+        return ""
 
     @property
     def clusters(self) -> int:

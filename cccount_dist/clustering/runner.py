@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.methods import GroupingInputs, make_grouper
+from cccount_dist.clustering.methods import GroupingInputs, make_grouper, needs_vectors, without_vectors
 from cccount_dist.clustering.result import Grouping
 from cccount_dist.metrics import ari, nmi
 from cccount_dist.runner import CampaignRunner, State
@@ -23,17 +23,20 @@ class ClusterRunner(CampaignRunner[Grouping]):
     at_once = 1
 
     def make_sampler(self) -> Sampler[Grouping]:
+        method, seed, given = self.settings.method, self.settings.seed, dict(self.settings.parameters)
+        told = given.pop("clusters", None)
+        clusters = None if told is None else int(told)
+        if not needs_vectors(method, given):
+            return make_grouper(method, without_vectors(~np.isnan(self.inputs.degree), seed, clusters, given))
         neighbors, similarity = _neighbor_lists(self.folder.workspace)
-        given = dict(self.settings.parameters)
-        clusters = given.pop("clusters", None)
         return make_grouper(
-            self.settings.method,
+            method,
             GroupingInputs(
                 vectors=self.inputs.vectors,
                 neighbors=neighbors,
                 similarity=similarity,
-                seed=self.settings.seed,
-                clusters=None if clusters is None else int(clusters),
+                seed=seed,
+                clusters=clusters,
                 parameters=given,
             ),
         )
