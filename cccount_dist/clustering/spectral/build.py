@@ -12,6 +12,7 @@ from storage.errors import InputError
 
 MOST_S_AND_T = 2_000  # items: S&T takes O(n³) time for a question, about a second there
 _DEFAULTS: dict[str, float] = {"floor": 0.01, "repeats": 3, "prior": 0.0}
+_NAMES = (*_DEFAULTS, "missing")
 
 
 def spectral(inputs: GroupingInputs, rule: Rule, *, interleaved: bool) -> Sampler[Grouping]:
@@ -22,9 +23,10 @@ def spectral(inputs: GroupingInputs, rule: Rule, *, interleaved: bool) -> Sample
     repeats : how often a pair may be rated
     prior : similarities of the nearest neighbours, times this, are weights until the pair is rated; 0: none
     floor : the weight of "different"
+    missing : what the result takes a pair for that was not rated: `either` 0 or the mean, whichever explains more, or `zero`
     """
-    if unknown := sorted(set(inputs.parameters) - set(_DEFAULTS)):
-        raise InputError(f"methods that ask for ratings have no parameter {unknown[0]!r}: they take {', '.join(_DEFAULTS)}")
+    if unknown := sorted(set(inputs.parameters) - set(_NAMES)):
+        raise InputError(f"methods that ask for ratings have no parameter {unknown[0]!r}: they take {', '.join(_NAMES)}")
     present = inputs.present
     clusters = 2 if inputs.clusters is None else inputs.clusters
     if not 1 <= clusters <= max(len(present), 1):
@@ -40,6 +42,9 @@ def spectral(inputs: GroupingInputs, rule: Rule, *, interleaved: bool) -> Sample
         raise InputError(f"repeats is {repeats:g}: it must be a whole number, 1 or more")
     if not 0.0 <= prior <= 1.0:
         raise InputError(f"prior is {prior:g}: it must lie between 0 (none) and 1")
+    missing = inputs.parameters.get("missing", "either")
+    if missing not in ("either", "zero"):
+        raise InputError(f"missing is {missing!r}: use either or zero")
     sampler = SpectralSampler(
         len(present),
         clusters,
@@ -49,6 +54,7 @@ def spectral(inputs: GroupingInputs, rule: Rule, *, interleaved: bool) -> Sample
         floor=floor,
         repeats=int(repeats),
         prior=prior_of(inputs, present, prior) if prior > 0.0 else None,
+        missing="zero" if missing == "zero" else "either",
     )
     return PresentItems(sampler, present, len(inputs.vectors))
 

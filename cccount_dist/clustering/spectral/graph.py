@@ -80,6 +80,27 @@ class RatedGraph:
         """Return L as a square matrix of its own."""
         return np.asarray(self.laplacian().toarray()) if self._square is None else self._square.copy()
 
+    def rated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """Return the pairs that have a weight, each once, and the weights."""
+        rows = np.repeat(np.arange(self.items), np.diff(self.starts))
+        upper = (self.values < 0.0) & (rows < self.columns)
+        return rows[upper], self.columns[upper].astype(np.int64), -self.values[upper]
+
+    def centred(self) -> "RatedGraph":
+        """Return the graph of weight minus mean weight: as if every pair that was not rated had the mean, and not 0.
+
+        The mean for all pairs adds the same to every eigenvalue but that of the constant vector, and so can be left out.
+        """
+        _, _, weights = self.rated()
+        centred = RatedGraph(self.items)
+        centred.starts, centred.columns, centred.deviation = self.starts, self.columns, self.deviation
+        rows = np.repeat(np.arange(self.items), np.diff(self.starts))
+        centred.values = np.where(self.values < 0.0, self.values + weights.mean(), 0.0)
+        sums = np.bincount(rows, centred.values, self.items)
+        centred.values[rows == self.columns] = -sums
+        centred._square = None
+        return centred
+
     def degrees(self) -> Floats:
         """Return the diagonal of L: the sum of the weights of every item."""
         return np.asarray(self.laplacian().diagonal())

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cccount_dist.clustering.result import numbered
 from cccount_dist.clustering.spectral.graph import Floats, RatedGraph
 from cccount_dist.clustering.spectral.pairs import Pair, connecting_pair, generator, random_pair
-from cccount_dist.clustering.spectral.placing import Placing, place
+from cccount_dist.clustering.spectral.placing import Placing, place, unexplained
 from cccount_dist.clustering.spectral.ratings import UNKNOWN, Ratings
 from cccount_dist.clustering.spectral.result import SpectralGrouping
 from cccount_dist.clustering.spectral.scan import best_of_matrix, best_pair
@@ -27,6 +27,7 @@ from cccount_dist.clustering.spectral.spectrum import Spectrum, spectrum
 from cccount_dist.sampling.types import Answer, Question
 
 Rule = Literal["iu-red", "s-and-t", "random"]
+Missing = Literal["zero", "either"]
 NOBODY = -1  # in place of the item that a question is about, for random ones
 
 
@@ -56,6 +57,9 @@ class SpectralSampler:
     interleaved : every second question is a random pair
     floor : the weight of "different", above 0
     repeats : how often a pair may be rated
+    prior : similarities that hold until a pair is rated
+    missing : what the result takes a pair for that was not rated: `zero` as in the paper, or `either` 0 or the mean rating,
+        whichever gives groups that explain the ratings better. Questions are chosen with 0.
     """
 
     def __init__(
@@ -69,9 +73,10 @@ class SpectralSampler:
         floor: float = 0.01,
         repeats: int = 3,
         prior: Prior | None = None,
+        missing: Missing = "either",
     ) -> None:
         self._items, self._clusters = items, clusters
-        self._rule, self._interleaved, self._seed, self._most = rule, interleaved, seed, repeats
+        self._rule, self._interleaved, self._seed, self._most, self._missing = rule, interleaved, seed, repeats, missing
         self._graph = RatedGraph(items)
         self._ratings = Ratings(floor)
         self._expected: dict[Pair, float] = {}
@@ -123,9 +128,17 @@ class SpectralSampler:
     def result(self) -> SpectralGrouping:
         if self._is_trivial:
             return SpectralGrouping(np.arange(self._items) % self._clusters, rated=self._rated)
-        found, placing = self._looked()
-        if found is None or placing is None:
-            return SpectralGrouping(np.full(self._items, -1), self._connected_parts(), rated=self._rated)
+        if (parts := self._connected_parts()) > 1:
+            return SpectralGrouping(np.full(self._items, -1), parts, rated=self._rated)
+        looks = [self._looked()]
+        if self._missing == "either":
+            centred = spectrum(self._graph.centred(), self._clusters, centred=True)
+            looks.append((centred, None if centred is None else place(centred.block, None)))
+        usable = [(found, placing) for found, placing in looks if found is not None and placing is not None]
+        usable = [(found, placing) for found, placing in usable if found.is_determined]
+        if not usable:
+            return SpectralGrouping(np.full(self._items, -1), rated=self._rated)
+        found, placing = min(usable, key=lambda look: unexplained(self._graph, look[1].labels))
         return SpectralGrouping(numbered(placing.labels), 1, found.gap, self._rated)
 
     @property

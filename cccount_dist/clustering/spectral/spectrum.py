@@ -33,7 +33,7 @@ class Spectrum:
 
     values: Floats  # (K,)
     vectors: Floats  # (n, K)
-    inverse: Callable[[Floats], Floats] | None = None  # x -> (L + δI)^-1 x, where it was factorised
+    inverse: Callable[[Floats], Floats] | None = None  # x -> (L + δI)⁻¹ x, where it was factorised
 
     @property
     def block(self) -> Floats:
@@ -42,8 +42,9 @@ class Spectrum:
 
     @property
     def gap(self) -> float:
-        """1 - λK / λ(K+1): 0 if the grouping vectors are not determined."""
-        return float(1.0 - self.values[-2] / self.values[-1]) if self.values[-1] > 0.0 else 0.0
+        """λ(K+1) - λK beside the larger of them: 0 if the grouping vectors are not determined."""
+        size = float(np.abs(self.values[-2:]).max())
+        return float(self.values[-1] - self.values[-2]) / size if size > 0.0 else 0.0
 
     @property
     def is_determined(self) -> bool:
@@ -57,23 +58,26 @@ def one_thread() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def spectrum(graph: RatedGraph, count: int, warm: Floats | None = None) -> Spectrum | None:
+def spectrum(graph: RatedGraph, count: int, warm: Floats | None = None, *, centred: bool = False) -> Spectrum | None:
     """Return the `count` smallest eigenpairs of a connected graph beside the constant one; None if they cannot be resolved.
 
-    `warm` (n, any) are vectors to start from. The result is a function of the graph's content and of `warm`.
+    `warm` (n, any) are vectors to start from. The result is a function of the graph's content and of `warm`. A `centred` graph
+    has negative weights, too, and may have negative eigenvalues.
     """
     with one_thread().limit(limits=1, user_api="blas"):
         if graph.items <= max(DENSE, 4 * count):
             return _dense(graph, count)
-        found = _near_tree(graph, count) if graph.pairs < TREE_LIKE * graph.items else _lanczos(graph, count, warm)
-        if found is not None and _residual(graph, found) <= max(_RESIDUAL * found.values[-2], _ROUNDING * _largest(graph)):
+        near_tree = graph.pairs < TREE_LIKE * graph.items and not centred
+        found = _near_tree(graph, count) if near_tree else _lanczos(graph, count, warm)
+        if found is not None and _residual(graph, found) <= max(_RESIDUAL * abs(found.values[-2]), _ROUNDING * _largest(graph)):
             return found
         return _dense(graph, count) if graph.items <= MOST_DENSE else None
 
 
 def _dense(graph: RatedGraph, count: int) -> Spectrum | None:
     try:
-        values, vectors = eigh(graph.dense(), subset_by_index=[1, count], driver="evr", overwrite_a=True, check_finite=False)
+        matrix = graph.dense() + _largest(graph) / graph.items  # the constant vector goes to the other end
+        values, vectors = eigh(matrix, subset_by_index=[0, count - 1], driver="evr", overwrite_a=True, check_finite=False)
     except LinAlgError:
         return None
     return Spectrum(values, with_signs(vectors))
@@ -126,14 +130,14 @@ def _arpack(
 def with_signs(vectors: Floats) -> Floats:
     """Return the vectors with the sign that makes the largest entry positive; of equally large ones the first counts."""
     size = np.abs(vectors)
-    largest = np.argmax(size >= size.max(axis=0) * (1.0 - 1e-9), axis=0)
+    largest = np.argmax(size >= size.max(axis=0) * (1.0 - 1e-6), axis=0)
     signs = np.sign(vectors[largest, np.arange(vectors.shape[1])])
     return vectors * np.where(signs == 0.0, 1.0, signs)
 
 
 def _largest(graph: RatedGraph) -> float:
-    """A bound of the largest eigenvalue."""
-    return 2.0 * float(graph.degrees().max())
+    """A bound of the largest eigenvalue: the largest sum of a row's absolute values."""
+    return float(np.add.reduceat(np.abs(graph.values), graph.starts[:-1]).max())
 
 
 def _residual(graph: RatedGraph, found: Spectrum) -> float:
