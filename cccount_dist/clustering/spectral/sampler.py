@@ -96,7 +96,7 @@ class SpectralSampler:
     def ask(self, limit: int) -> list[Question]:
         questions: list[Question] = []
         while len(questions) < limit and (planned := self._plan()) is not None:
-            number, (u, v) = len(self._pairs), planned.pair
+            number, (u, v) = self.asked, planned.pair
             if not self._graph.has(u, v):
                 self._graph.add(np.array([u]), np.array([v]))
             self._graph.close(u, v)
@@ -151,6 +151,11 @@ class SpectralSampler:
         return all_asked and not self._pending and not may_repeat
 
     @property
+    def asked(self) -> int:
+        """How many questions there were."""
+        return len(self._pairs)
+
+    @property
     def _is_trivial(self) -> bool:
         """Whether there is nothing to find out: one group, or a group for every item."""
         return self._clusters == 1 or self._items <= self._clusters
@@ -163,7 +168,7 @@ class SpectralSampler:
         """Return what to ask next."""
         if self._is_trivial:
             return None
-        number = len(self._pairs)
+        number = self.asked
         random = generator(self._seed, number)
         parts = self._connected_parts()
         if parts > 1:

@@ -103,10 +103,10 @@ def test_numbering_the_items_otherwise_changes_no_choice(method: str) -> None:
     for sampler, names in ((first, np.arange(16)), (second, np.argsort(order))):
         sampler._rule = "s-and-t" if method == "s-and-t-pure" else "iu-red"
         for u, v in [(i, i + 1) for i in range(15)] + [(0, 5), (3, 9), (2, 11), (4, 10)]:
-            pair = tuple(sorted((int(names[u]), int(names[v]))))
-            sampler._graph.add(np.array([pair[0]]), np.array([pair[1]]))
-            sampler._graph.set(*pair, float(similarity[u, v]), 0.0)
-            sampler._asked.add((pair[0], pair[1]))
+            low, high = sorted((int(names[u]), int(names[v])))
+            sampler._graph.add(np.array([low]), np.array([high]))
+            sampler._graph.set(low, high, float(similarity[u, v]), 0.0)
+            sampler._asked.add((low, high))
     (one,), (other,) = first.ask(1), second.ask(1)
     assert {one.u, one.v} == {int(order[other.u]), int(order[other.v])}
     assert plain.ask(3) == turned.ask(3)
