@@ -1,10 +1,11 @@
-"""The exact pass beside the bare matrix product, faiss and scikit-learn; its growth and memory; the approximate engine.
+"""The exact pass beside the bare matrix product, faiss and scikit-learn; its growth and memory; the approximate engine;
+whether a locality order pays.
 
     python -m benchmarks.neighbors                 everything: about half an hour on two cores, 3 repetitions
     python -m benchmarks.neighbors --scale 0.1     a tenth of the items: a minute, to see that it runs
     python -m benchmarks.neighbors --write         also puts the tables into docs/neighbors.md
 
-Medians, and ratios of what ran in the same repetition, one after the other. Needs faiss-cpu for its column.
+Medians, and ratios of what ran in the same repetition, one after the other. Needs faiss (the extra `approximate`).
 """
 
 import argparse
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.similarity.blocks import scores_of
+from cccount_dist.similarity.coarse import learn_centres, near_centres
 from cccount_dist.similarity.grid import grid_for
 from cccount_dist.similarity.inmemory import run_pass
 from cccount_dist.similarity.lists import capacity
@@ -176,15 +179,22 @@ def growth_table(sizes: list[int], dimensions: int, repeats: int, folder: Path) 
     return "\n".join([*lines, "", text])
 
 
-def faiss_lists(x: NDArray[np.float32]) -> tuple[float, float]:
-    """Return seconds and recall of faiss's inverted file with 2 threads: 4 √n lists of which it probes 32, from memory."""
+def faiss_lists(x: NDArray[np.float32], lists: int, *, batched: bool = False) -> tuple[float, float]:
+    """Return seconds and recall of faiss's inverted file with 2 threads, 32 probes, from memory, without degrees.
+
+    `batched` is its offline search, which goes list by list over all queries at once (faiss.contrib.big_batch_search).
+    """
     import faiss
+    from faiss.contrib.big_batch_search import big_batch_search
 
     def run() -> Any:
-        index: Any = faiss.index_factory(x.shape[1], f"IVF{round(4 * np.sqrt(len(x)))},Flat", faiss.METRIC_INNER_PRODUCT)
+        index: Any = faiss.index_factory(x.shape[1], f"IVF{lists},Flat", faiss.METRIC_INNER_PRODUCT)
         index.train(x)
         index.add(x)
         index.nprobe = 32
+        if batched:
+            offline: Any = big_batch_search
+            return offline(index, x, K + 1, method="knn_function", threaded=0, verbose=0)
         return index.search(x, K + 1)
 
     faiss.omp_set_num_threads(2)
@@ -201,20 +211,64 @@ def faiss_lists(x: NDArray[np.float32]) -> tuple[float, float]:
 def approximate_table(items: int, dimensions: int, repeats: int, folder: Path) -> str:
     x = vectors(items, dimensions)
     workspace = make_workspace(folder / "approximate", x)
-    rows = []
+    root = np.sqrt(items)
+    forms = {
+        "faiss IVFFlat.search, 4 √n lists, 32 probes, 2 threads": partial(faiss_lists, x, round(4 * root)),
+        "faiss IVFFlat.search, 2 √n lists, 32 probes, 2 threads": partial(faiss_lists, x, round(2 * root)),
+        "faiss big_batch_search, 2 √n lists, 32 probes, 2 threads": partial(faiss_lists, x, round(2 * root), batched=True),
+    }
+    seconds: dict[str, list[float]] = {}
+    recalls: dict[str, float] = {}
     for _ in range(repeats):
         near, exact = command(workspace, "--engine", "approximate")[0], command(workspace)[0]
-        rows.append((near["seconds"], exact["seconds"], near["recall"], *faiss_lists(x)))
-        say(f"approximate {rows[-1][0]:.1f} s, recall {rows[-1][2]:.4f}; exact {rows[-1][1]:.1f} s; faiss IVF {rows[-1][3:]}")
-    near_s, exact_s, recall, faiss_s, faiss_recall = (statistics.median(column) for column in zip(*rows, strict=True))
-    ratio = statistics.median(row[0] / row[1] for row in rows)
-    faiss_ratio = statistics.median(row[3] / row[1] for row in rows)
+        found = {"near": (near["seconds"], near["recall"]), "exact": (exact["seconds"], 1.0)}
+        found |= {name: run() for name, run in forms.items()}
+        for name, (took, recall) in found.items():
+            seconds.setdefault(name, []).append(took)
+            recalls[name] = recall
+        say(", ".join(f"{name}: {took:.1f} s, {recall:.4f}" for name, (took, recall) in found.items()))
+
+    def ratio(name: str) -> float:
+        return statistics.median(mine / exact for mine, exact in zip(seconds[name], seconds["exact"], strict=True))
+
+    median = {name: statistics.median(taken) for name, taken in seconds.items()}
+    reached = f"**{recalls['near']:.4f}** (goal ≥ 0.98) | **{ratio('near'):.2f}** (goal < 1)"
     return "\n".join([
         f"| n = {items:,}, d = {dimensions}, k = {K}, 2 cores | seconds | recall@{K} | over exact |", "|---|---|---|---|",
-        f"| `--engine approximate` | {near_s:.1f} | **{recall:.4f}** (goal ≥ 0.98) | **{ratio:.2f}** (goal < 1) |",
-        f"| `--engine exact` | {exact_s:.1f} | 1 | 1 |",
-        f"| faiss IVFFlat, 4 √n lists, 32 probes, 2 threads | {faiss_s:.1f} | {faiss_recall:.4f} | {faiss_ratio:.2f} |",
+        f"| `--engine approximate`, with degrees, from zarr to zarr | {median['near']:.1f} | {reached} |",
+        f"| `--engine exact`, the same | {median['exact']:.1f} | 1 | 1 |",
+        *(f"| {name}, no degrees | {median[name]:.1f} | {recalls[name]:.4f} | {ratio(name):.2f} |" for name in forms),
     ])  # fmt: skip
+
+
+def order_table(sizes: list[tuple[int, int]], repeats: int) -> str:
+    """The exact pass over items in random order, and in the order of √n centres of k-means: near items in the same block."""
+    lines = [
+        "| n | d | random order, CPU s | by centre, CPU s | ratio (range) | finding and applying the order, CPU s |",
+        "|---|---|---|---|---|---|",
+    ]
+    for items, dimensions in sizes:
+        x = vectors(items, dimensions)
+        meaning, grid = scores_of("cosine", dimensions), grid_for(items, 8 * capacity(K))
+        run_pass(x[:2000], K, meaning, grid_for(2000, 8 * capacity(K)))  # compile
+        centres = round(np.sqrt(items))
+
+        def in_order(x: NDArray[np.float32] = x, centres: int = centres) -> NDArray[np.float32]:
+            found = learn_centres(x[: 40 * centres], centres, 0)
+            return x[np.argsort(near_centres(x, found, 1)[:, 0], kind="stable")]
+
+        near = in_order()
+        with threadpool_limits(1):
+            times = [
+                (cpu(lambda: run_pass(x, K, meaning, grid)), cpu(lambda: run_pass(near, K, meaning, grid)), cpu(in_order))  # noqa: B023
+                for _ in range(repeats)
+            ]
+        random, sorted_, sorting = (statistics.median(column) for column in zip(*times, strict=True))
+        ratios = sorted(b / a for a, b, _ in times)
+        shown = f"**{statistics.median(ratios):.2f}** ({ratios[0]:.2f}-{ratios[-1]:.2f})"
+        lines.append(f"| {items:,} | {dimensions} | {random:.1f} | {sorted_:.1f} | {shown} | {sorting:.1f} |")
+        say(lines[-1])
+    return "\n".join(lines)
 
 
 def say(text: str) -> None:
@@ -235,7 +289,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies every n")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", choices=["kernel", "peers", "growth", "approximate"], action="append")
+    parser.add_argument("--only", choices=["kernel", "peers", "growth", "approximate", "order"], action="append")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/neighbors.md")
     chosen = parser.parse_args()
 
@@ -249,6 +303,7 @@ def main() -> None:
             "peers": lambda: peers_table(n(50_000), 512, chosen.repeats, folder),
             "growth": lambda: growth_table([n(25_000), n(50_000), n(100_000)], 512, chosen.repeats, folder),
             "approximate": lambda: approximate_table(n(200_000), 128, chosen.repeats, folder),
+            "order": lambda: order_table([(n(50_000), 512), (n(50_000), 128)], chosen.repeats),
         }
         for key in chosen.only or tables:
             table = tables[key]()

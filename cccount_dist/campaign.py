@@ -4,17 +4,20 @@ The campaign itself is advanced elsewhere (`runner.py`, by `cccount advance`): q
 answer is acknowledged when it is durable, never when it has been computed on.
 """
 
+import math
 import uuid
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Self
 
 from cccount_dist.sampling.ledger import Ledger, LoggedAnswer
-from cccount_dist.sampling.logged import answers_of, answers_table, questions_of
-from cccount_dist.sampling.types import Question
+from cccount_dist.sampling.logged import answers_table
+from cccount_dist.sampling.reading import Reading
+from cccount_dist.sampling.types import Kind, Question
 from storage.campaigns import CampaignFolder
-from storage.errors import InputError
+from storage.errors import ConflictError, InputError, StoreError
 from storage.workspace import Workspace
 
 
@@ -39,8 +42,7 @@ class Campaign:
     def __init__(self, folder: CampaignFolder) -> None:
         self.settings = folder.settings()
         self._folder = folder
-        self._ledger = Ledger()
-        self._questions: list[Question] = []
+        self._reading = Reading(folder)
 
     @classmethod
     def open(cls, workspace: str, name: str) -> Self:
@@ -54,10 +56,10 @@ class Campaign:
     def ask(self, limit: int, *, annotator: str = "anonymous") -> list[Question]:
         """Return up to `limit` questions that nobody has answered yet.
 
-        Annotators start at different places of the queue, so that two people who answer at once rarely see the same pair.
+        Annotators start at different places of the queue, so that two people who answer at once rarely see the same pair. For
+        leases, and for questions that need several votes, see `review/desk.py`.
         """
-        self._refresh()
-        pending = self._ledger.pending(self._questions)
+        pending = self.ledger.pending(self._reading.questions)
         if not pending:
             return []
         start = zlib.crc32(annotator.encode()) % len(pending)
@@ -68,42 +70,82 @@ class Campaign:
         given = list(responses)
         self._refresh()
         rows = [self._checked(response, source) for response in given]
+        rows = [row for row in rows if not self._reading.ledger.knows(row.id)]
         if not rows:
             return 0
         with self._folder.journal() as journal:
-            return journal.record(answers_table(rows, seconds=[response.seconds for response in given]))
+            recorded = journal.record(answers_table(rows))
+            if self._folder.workspace.is_remote:
+                # The journal is this host's, and the campaign may be advanced on another: what is durable here goes there.
+                with suppress(StoreError, ConflictError):  # the next answer, or an `advance` on this host, takes it along
+                    journal.seal(self._folder.log)
+            return recorded
+
+    def refused(self, responses: Sequence[Response]) -> dict[int, str]:
+        """Say which of these cannot be recorded, by their place, and why: `tell` takes all or nothing."""
+        self._refresh()
+        reasons = {}
+        for place, response in enumerate(responses):
+            try:
+                row = self._checked(response, "people")
+                before = self._reading.ledger.row(row.id)
+                if before is not None and (before.question_id, before.value) != (row.question_id, row.value):
+                    reasons[place] = f"answer {row.id!r} was recorded with another value: undo it, or give it another answer_id"
+            except InputError as error:
+                reasons[place] = str(error)
+        return reasons
 
     @property
     def ledger(self) -> Ledger:
         """What the log and the journal say at this moment."""
         self._refresh()
-        return self._ledger
+        return self._reading.ledger
 
     @property
     def questions(self) -> list[Question]:
         self._refresh()
-        return self._questions
+        return self._reading.questions
 
     def _checked(self, response: Response, source: str) -> LoggedAnswer:
-        if not 0 <= response.question_id < len(self._questions):
-            raise InputError(f"campaign {self.name!r} has no question {response.question_id}: it has {len(self._questions)}")
-        question = self._questions[response.question_id]
-        value = response.value
-        if value is not None and not (0.0 <= value <= 1.0 and (question.kind == "rating" or value in (0.0, 1.0))):
-            allowed = "a number from 0 to 1" if question.kind == "rating" else "1 (same), 0 (different)"
-            raise InputError(f"question {question.id} takes {allowed} or nothing (unsure), not {value}")
-        return LoggedAnswer(response.id, question.id, question.u, question.v, value, source, response.annotator, response.undoes)
+        return checked(response, self._reading.questions, self.name, source=source, annotator=response.annotator)
 
     def _refresh(self) -> None:
-        log = self._folder.log
-        self._questions += questions_of(log.questions(since=len(self._questions)))
-        # Answers in the journal are not in the log yet: a fresh ledger over both is simplest, and linear in the answers.
-        ledger = Ledger()
-        ledger.know(self._questions)
-        sealed = answers_of(log.answers())
-        ledger.take(sealed)
         if self._folder.journal_path.exists():
-            known = {row.id for row in sealed}
             with self._folder.journal() as journal:
-                ledger.take(row for row in answers_of(journal.pending()) if row.id not in known)
-        self._ledger = ledger
+                self._reading.refresh(journal)
+        else:
+            self._reading.refresh()
+
+
+def checked(response: Response, questions: Sequence[Question], campaign: str, *, source: str, annotator: str) -> LoggedAnswer:
+    """Return the row of the log that a response makes; `InputError` if it cannot be an answer to its question."""
+    if not 0 <= response.question_id < len(questions):
+        raise InputError(f"campaign {campaign!r} has no question {response.question_id}: it has {len(questions)}")
+    question = questions[response.question_id]
+    check_response(response)
+    check_value(response.value, question.kind, question.id)
+    return LoggedAnswer(
+        response.id,
+        question.id,
+        question.u,
+        question.v,
+        response.value,
+        source,
+        annotator,
+        response.undoes,
+        question.page,
+        response.seconds,
+    )
+
+
+def check_response(response: Response) -> None:
+    """Raise `InputError` for what can be an answer to no question at all."""
+    if not (response.id and 0.0 <= response.seconds < math.inf):
+        raise InputError(f"an answer needs an id, and seconds of 0 or more, not {response.seconds}")
+
+
+def check_value(value: float | None, kind: Kind, question_id: int) -> None:
+    """Raise `InputError` unless the value can be an answer to a question of this kind."""
+    if value is not None and not (0.0 <= value <= 1.0 and (kind == "rating" or value in (0.0, 1.0))):
+        allowed = "a number from 0 to 1" if kind == "rating" else "1 (same), 0 (different)"
+        raise InputError(f"question {question_id} takes {allowed} or nothing (unsure), not {value}")

@@ -45,7 +45,7 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
     n_clusters_ : how many clusters `labels_` has
     n_questions_ : answers that the oracle gave
     n_inferred_ : answers that followed from others, for free
-    note_ : what a reader must know before using the groups; empty if there is nothing
+    warning_ : what a reader should know before using the groups; None if there is nothing
     n_features_in_ : columns of X; 0 without X
 
     Examples
@@ -124,7 +124,7 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
         self.n_clusters_: int = grouping.clusters
         self.n_questions_: int = tally.questions
         self.n_inferred_: int = tally.inferred
-        self.note_: str = grouping.note
+        self.warning_: str | None = grouping.warning
         self.n_features_in_: int = 0 if features is None else features.shape[1]
         return self
 

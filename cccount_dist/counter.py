@@ -12,9 +12,8 @@ from cccount_dist.counting.methods import make_counter, needs_degree, resolve_me
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import FunctionOracle
-from cccount_dist.similarity.metrics import Metric, check_metric, prepare
+from cccount_dist.similarity.metrics import Metric, check_metric, euclidean_scale, prepare
 from cccount_dist.similarity.rows import degree
-from storage.errors import InputError
 
 
 class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
@@ -29,7 +28,7 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
     budget : the largest number of questions that the oracle is asked
     level : of the interval
     wrong_answers : `none` (the oracle is right), `estimate`, or two rates like `0.04,0.02`: misses, and false "same"; for placing
-    metric : `cosine` or `correlation`, the similarity that guides the questions
+    metric : `cosine`, `correlation` or `euclidean`, the similarity that guides the questions
     random_state : the same number gives the same questions; None and a `RandomState` work as in scikit-learn
 
     Attributes
@@ -88,17 +87,17 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         budget = checked_budget(self.budget)
         features = checked_features(X)
         metric = check_metric(self.metric)
-        if metric == "euclidean":
-            raise InputError("counting works on the metrics cosine and correlation, not on euclidean")
+        scale = euclidean_scale(lambda: [features]) if metric == "euclidean" else None
         vectors = prepare(features, metric)
         items = len(vectors)
         sampler = make_counter(
             method,
             vectors=vectors,
-            degree=degree(vectors) if needs_degree(method) else np.zeros(items),
+            degree=degree(vectors, scale) if needs_degree(method) else np.zeros(items),
             seed=checked_seed(self.random_state),
             level=self.level,
             parameters={"wrong_answers": self.wrong_answers} if method == "placing" else {},
+            mean_square=None if scale is None else scale.mean_square,
         )
         constraints = Constraints()
         tally = drive(sampler, FunctionOracle(oracle), budget=budget, items=items, constraints=constraints)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.similarity.metrics import Metric, check_metric, prepare
-from storage.errors import InputError, WorkspaceError
+from storage.errors import WorkspaceError
 from storage.rowcache import row_cache
 from storage.schema import DEGREE, EMBEDDINGS
 from storage.workspace import Workspace
@@ -22,10 +22,11 @@ from storage.workspace import Workspace
 class Inputs:
     """Everything that a sampler may read."""
 
-    vectors: NDArray[np.float32]  # (n, d) prepared for dot products, memory-mapped; (n, 0) where a campaign works without
+    vectors: NDArray[np.float32]  # (n, d) prepared (`metrics.prepare`), memory-mapped; (n, 0) where a campaign works without
     degree: NDArray[np.float64]  # (n,) sum of clipped similarities to all others; NaN for an item that cannot be asked about
     metric: Metric | None  # None: without vectors
     fingerprints: dict[str, str]
+    mean_square: float | None = None  # mean squared distance of two items, if the metric is Euclidean (`metrics.py`)
 
     @property
     def countable(self) -> int:
@@ -46,10 +47,10 @@ def load_inputs(workspace: Workspace, progress: Callable[[int, int], None] | Non
             f"the neighbours in {workspace.location} were computed from other embeddings: run `cccount neighbors` again"
         )
     metric = check_metric(str(degree.attributes["metric"]))
-    if metric == "euclidean":
-        raise InputError("counting works on cosine or correlation: run `cccount neighbors --metric cosine` first")
     vectors = row_cache(embeddings, workspace.cache_folder(), f"prepared-{metric}", lambda rows: prepare(rows, metric), progress)
-    return Inputs(vectors, degree.read(), metric, {"embeddings": fingerprint, "degree": degree.fingerprint()})
+    mean_square = float(str(degree.attributes["mean_squared_distance"])) if metric == "euclidean" else None
+    fingerprints = {"embeddings": fingerprint, "degree": degree.fingerprint()}
+    return Inputs(vectors, degree.read(), metric, fingerprints, mean_square)
 
 
 def items_alone(workspace: Workspace) -> Inputs:

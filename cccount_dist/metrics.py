@@ -42,6 +42,17 @@ def ari(labels: NDArray[np.integer], found: NDArray[np.integer]) -> float:
     return float(adjusted_rand_score(*_both(labels, found)))
 
 
+def entropy(found: NDArray[np.integer]) -> float:
+    """Return the entropy of the cluster sizes in nats; 0 if there is one cluster or none.
+
+    >>> round(entropy(np.array([0, 0, 1, 1, -1])), 4)
+    0.6931
+    """
+    sizes = np.unique(found[found >= 0], return_counts=True)[1]
+    share = sizes / max(sizes.sum(), 1)
+    return abs(float((share * np.log(share)).sum()))
+
+
 def _both(labels: NDArray[np.integer], found: NDArray[np.integer]) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
     if labels.shape != found.shape or labels.ndim != 1:
         raise InputError(f"labels and clusters must be of the same items, not of shapes {labels.shape} and {found.shape}")

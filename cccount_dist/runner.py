@@ -12,14 +12,16 @@ step finds rounds that rest on answers which are not there, and has the simulate
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Generic, Literal, TypeVar
 
 import pyarrow as pa
 
+from cccount_dist.adoption import PEOPLE_SOURCES, Neighbour
 from cccount_dist.inputs import Inputs, unit_vectors
 from cccount_dist.sampling.drive import answer_batch, most_answers
-from cccount_dist.sampling.ledger import INFERRED, OUTSIDE, Ledger, LoggedAnswer
-from cccount_dist.sampling.logged import answers_of, answers_table, questions_of, questions_table, rounds_of
+from cccount_dist.sampling.ledger import FLAG, INFERRED, Ledger, LoggedAnswer
+from cccount_dist.sampling.logged import answers_of, answers_table, microseconds, questions_table, rounds_of
 from cccount_dist.sampling.oracles import LabelOracle, Oracle, SimilarityOracle
 from cccount_dist.sampling.replay import Round, replay
 from cccount_dist.sampling.types import Answer, Question, Sampler, asked_at_once
@@ -34,7 +36,8 @@ BATCH = 256  # questions of one step at most: large enough that parts stay few, 
 FIRST_BATCH = 32  # early steps are smaller: the first hundred answers move the result most, and people want to see it
 
 State = Literal["running", "waiting", "done", "stopped"]
-PEOPLE_SOURCES = ("people", "file")  # answers of these sources are shared between campaigns; simulated ones are not
+_BUSY_MINUTES, _MINUTES_AHEAD, _SHEETS_AHEAD = 15, 5, 8  # people of the last quarter of an hour; what lies ready for each
+_MOST_AHEAD = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +70,12 @@ class CampaignRunner(ABC, Generic[ResultT]):
         _check_fingerprints(self.settings, self.inputs, folder)
         self.countable = self.inputs.countable
         self.sampler: Sampler[ResultT] = self.make_sampler()
-        self.ledger = Ledger()
+        self.ledger = Ledger(self.settings.overlap or 1)
         self.questions: list[Question] = []
         self._rounds = 0
         self._unwritten: list[pa.Table] = []  # questions that were asked and are not in the log yet
         self._unfounded: list[Round] = []  # logged rounds that rest on answers which a killed step did not write
-        self._adopted: dict[str, int] = {}  # rows of other campaigns' answer logs that were looked at
+        self._others: dict[str, Neighbour] = {}  # the other campaigns of the workspace
         self._replay()
 
     @abstractmethod
@@ -101,6 +104,7 @@ class CampaignRunner(ABC, Generic[ResultT]):
                 journal.seal(self.folder.log, guard=self.lease.check)
         self._adopt()
         self._read_answers()
+        self._excuse()
         if goal.oracle == "people":  # a simulated oracle's batch asks the closure question by question, in order
             self._infer()
         state = self._state(goal)
@@ -153,22 +157,17 @@ class CampaignRunner(ABC, Generic[ResultT]):
         """Take over what people said in other campaigns of this workspace: nothing is asked twice."""
         adopted = []
         for name in self.folder.workspace.campaigns():
-            if name == self.folder.name:
-                continue
-            log = CampaignFolder(self.folder.workspace, name).log
-            table = log.answers(since=self._adopted.get(name, 0))
-            self._adopted[name] = self._adopted.get(name, 0) + table.num_rows
-            given = [row for row in answers_of(table) if row.source in PEOPLE_SOURCES and row.question_id != OUTSIDE]
-            ratings = {q.id for q in questions_of(log.questions()) if q.kind == "rating"} if given else set()
-            for row in given:
-                if row.question_id not in ratings:  # a rating of 1 says very similar, not the same
-                    undoes = f"{name}/{row.undoes}" if row.undoes is not None else None
-                    source = f"campaign {name}"
-                    adopted.append(
-                        LoggedAnswer(f"{name}/{row.id}", OUTSIDE, row.u, row.v, row.value, source, row.annotator, undoes)
-                    )
+            if name != self.folder.name:
+                if name not in self._others:
+                    self._others[name] = Neighbour(CampaignFolder(self.folder.workspace, name))
+                adopted += self._others[name].new_answers()
         if adopted:
             self.folder.log.append_answers(answers_table(adopted), guard=self.lease.check)
+
+    def _excuse(self) -> None:
+        """Answer unsure what is asked about items whose picture somebody found useless."""
+        if flagged := self.ledger.flagged:
+            self._append([self._logged(q, None, FLAG) for q in self.pending() if flagged & {q.u, q.v}])
 
     def _infer(self) -> None:
         """Answer pending questions that the closure knows by now."""
@@ -240,12 +239,23 @@ class CampaignRunner(ABC, Generic[ResultT]):
 
     def _publish(self, goal: Goal) -> None:
         """Keep questions ready for people, never more than the budget allows."""
+        depth = self._depth()
         while True:
-            wanted = min(self.ahead, self._left(goal)) - asked_at_once(self.pending())
+            wanted = min(depth, self._left(goal)) - asked_at_once(self.pending())
             if wanted <= 0 or self._finished_by_itself(goal) or not self._ask(wanted):
                 return
             self._write_questions()
+            self._excuse()
             self._infer()
+
+    def _depth(self) -> int:
+        """How many questions should lie ready: what people answer until the next step, so that nobody waits for it."""
+        table = self.folder.log.answers(since=max(0, self.ledger.position - _MOST_AHEAD))
+        since = microseconds(datetime.now(UTC)) - _BUSY_MINUTES * 60_000_000
+        late = [row for row in answers_of(table) if row.source in PEOPLE_SOURCES and (row.at or 0) > since]
+        each = len(late) / _BUSY_MINUTES / self.ledger.overlap
+        busy = math.ceil(each * _MINUTES_AHEAD) + _SHEETS_AHEAD * len({row.annotator for row in late})
+        return min(max(self.ahead, busy), max(self.ahead, _MOST_AHEAD))
 
     def _oracle(self, goal: Goal) -> Oracle:
         if goal.oracle == "similarity":
@@ -279,7 +289,7 @@ class CampaignRunner(ABC, Generic[ResultT]):
             return "done"
         if self._left(goal) <= 0:
             return "done" if target is None else "stopped"
-        waits = goal.oracle == "people" and asked_at_once(self.pending()) >= min(self.ahead, self._left(goal))
+        waits = goal.oracle == "people" and asked_at_once(self.pending()) >= min(self._depth(), self._left(goal))
         return "waiting" if waits else "running"
 
     def _refresh(self, state: State) -> Progress[ResultT]:

@@ -1,21 +1,25 @@
-"""Questions out to a file, answers back in: csv, parquet or json by the file's ending.
+"""Questions out to a file, answers back in: csv, parquet or json by the file's ending, or Label Studio's tasks.
 
 The exported file lists every answer of the campaign and, with an empty value, every question that waits for one. Fill in the
-values and import the same file: rows that the campaign knows already are recognised, so importing twice changes nothing.
+values and import the same file: rows that the campaign knows already are recognised, so importing twice changes nothing. A row
+that cannot be an answer is named with its line; the others are kept.
 """
 
-import csv
-import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from cccount_dist.campaign import Campaign, Response
-from storage.errors import InputError, StoreError
+from cccount_dist.review.desk import Desk
+from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer, is_check, is_flag
+from cccount_dist.sampling.types import Question
+from flows.answerfiles import Row, check_ending, read_rows, write_rows
+from flows.labelstudio import answers_of_task, is_task, write_tasks
+from storage.collection import Collection
+from storage.errors import InputError
 from storage.workspace import Workspace
 
 COLUMNS = (
@@ -32,130 +36,162 @@ COLUMNS = (
     "source",
     "u",
     "v",
+    "answered_at",
 )
 WORDS = {"same": 1.0, "yes": 1.0, "different": 0.0, "no": 0.0, "unsure": None}
+FORMATS = ("by ending", "label-studio")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def export_answers(workspace: str, campaign: str, file: str) -> dict[str, Any]:
-    """Write every answer, and every open question with an empty value."""
-    write = _writer(Path(file))
+def export_answers(workspace: str, campaign: str, file: str, form: str = FORMATS[0]) -> dict[str, Any]:
+    """Write every answer, each person's where several gave one, and every open question with an empty value.
+
+    For Label Studio, the open questions alone.
+    """
+    if form not in FORMATS:
+        raise InputError(f"--format takes {' or '.join(FORMATS)}, not {form!r}")
+    path = Path(file)
+    if form == FORMATS[0]:
+        check_ending(path)
     opened = Campaign.open(workspace, campaign)
     collection = Workspace.open(workspace).collection()
     questions, ledger = opened.questions, opened.ledger
+    waiting = ledger.pending(questions)
+    counts = {"questions": len(questions), "answered": len(questions) - len(waiting), "pending": len(waiting)}
+    if form != FORMATS[0]:
+        return {"file": file, **counts, "config": write_tasks(path, waiting, collection, campaign)}
     rows = []
     for question in questions:
-        answer = ledger.settled(question.id)
-        rows.append(
-            {
-                "question_id": question.id,
-                "id_u": collection.ids[question.u],
-                "id_v": collection.ids[question.v],
-                "uri_u": collection.uri(question.u),
-                "uri_v": collection.uri(question.v),
-                "kind": question.kind,
-                "value": _word(answer.value, question.kind) if answer else "",
-                "annotator": answer.annotator if answer else "",
-                "seconds": "",
-                "answer_id": answer.id if answer else "",
-                "source": answer.source if answer else "",
-                "u": question.u,
-                "v": question.v,
-            }
-        )
-    try:
-        write(Path(file), rows)
-    except OSError as error:
-        raise StoreError(f"cannot write {file}: {error.strerror}") from error
-    waiting = sum(not row["answer_id"] for row in rows)
-    return {"file": file, "questions": len(rows), "answered": len(rows) - waiting, "pending": waiting}
+        answers: list[LoggedAnswer | None] = [*ledger.answers(question.id)]
+        if not ledger.is_answered(question.id):
+            answers.append(None)
+        rows += [_row(question, answer, collection) for answer in answers]
+    write_rows(path, rows, COLUMNS)
+    return {"file": file, **counts}
+
+
+def _row(question: Question, answer: LoggedAnswer | None, collection: Collection) -> Row:
+    return {
+        "question_id": question.id,
+        "id_u": collection.ids[question.u],
+        "id_v": collection.ids[question.v],
+        "uri_u": collection.uri(question.u),
+        "uri_v": collection.uri(question.v),
+        "kind": question.kind,
+        "value": _word(answer.value, question.kind) if answer else "",
+        "annotator": answer.annotator if answer else "",
+        "seconds": str(answer.seconds) if answer and answer.seconds else "",
+        "answer_id": answer.id if answer else "",
+        "source": answer.source if answer else "",
+        "u": question.u,
+        "v": question.v,
+        "answered_at": (_EPOCH + timedelta(microseconds=answer.at)).isoformat() if answer and answer.at is not None else "",
+    }
 
 
 def import_answers(workspace: str, campaign: str, file: str) -> dict[str, Any]:
-    """Read answers; all rows are checked before the first one is recorded."""
+    """Read answers. What cannot be one is listed under `rejected` with its line; everything else is recorded."""
     opened = Campaign.open(workspace, campaign)
-    responses = [r for number, row in _read(Path(file)) if (r := _response(row, f"{file}, row {number}")) is not None]
-    recorded = opened.tell(responses, source="file")
-    return {"file": file, "answers": len(responses), "recorded": recorded}
+    responses: list[tuple[int, Response]] = []
+    rejected: list[tuple[int, str]] = []
+    flags: list[tuple[int, Row]] = []
+    for line, row in _answers(Path(file), campaign, rejected):
+        if row.get("flag_item") is not None:
+            flags.append((line, row))
+            continue
+        try:
+            response = _response(row)
+        except InputError as error:
+            rejected.append((line, str(error)))
+        else:
+            responses += [] if response is None else [(line, response)]
+    refused = opened.refused([response for _, response in responses])
+    rejected += [(responses[number][0], reason) for number, reason in refused.items()]
+    kept = [response for number, (_, response) in enumerate(responses) if number not in refused]
+    recorded = opened.tell(kept, source="file") + _flag(workspace, campaign, flags, rejected)
+    found = [{"line": line, "reason": reason} for line, reason in sorted(rejected)]
+    return {"file": file, "answers": len(kept), "recorded": recorded, "rejected": found}
 
 
-def _response(row: dict[str, Any], where: str) -> Response | None:
-    value = row.get("value")
-    text = "" if value is None or (isinstance(value, float) and math.isnan(value)) else str(value).strip().lower()
-    if not text or row.get("source") == "inferred":
+def _flag(workspace: str, campaign: str, flags: list[tuple[int, Row]], rejected: list[tuple[int, str]]) -> int:
+    """Record the pictures that an offline pack says are of no use, and return how many of them are new."""
+    if not flags:
+        return 0
+    recorded = 0
+    with closing(Desk(Workspace.open(workspace), campaign)) as desk:
+        for line, row in flags:
+            try:
+                item, own = int(row["flag_item"]), str(row["answer_id"])
+                receipt = desk.flag(str(row.get("annotator") or "file"), item, str(row.get("reason") or ""), id=own)
+            except (KeyError, TypeError, ValueError) as error:
+                rejected.append((line, f"a flag needs the number of an item and an answer_id: {error}"))
+                continue
+            recorded += len(receipt.stored)
+            rejected += [(line, refusal.reason) for refusal in receipt.rejected]
+    return recorded
+
+
+def _answers(path: Path, campaign: str, rejected: list[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
+    """The rows of the file; a task of Label Studio is as many as it has annotations."""
+    for line, row in read_rows(path):
+        if not is_task(row):
+            yield line, row
+            continue
+        try:
+            for answer in answers_of_task(row, campaign):
+                yield line, answer
+        except InputError as error:
+            rejected.append((line, str(error)))
+
+
+def _response(row: dict[str, Any]) -> Response | None:
+    text, undoes = _text(row.get("value")), str(row.get("undoes") or "")
+    if (
+        not (text or undoes)
+        or row.get("source") == INFERRED
+        or is_check(str(row.get("source")))
+        or is_flag(str(row.get("source")))
+    ):
         return None
     try:
         question = int(row["question_id"])
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{where}: question_id is missing or no whole number: {row.get('question_id')!r}") from error
+        raise InputError(f"question_id is missing or no whole number: {row.get('question_id')!r}") from error
     annotator = str(row.get("annotator") or "file")
     # Without an id of its own, what was said by whom to which question is the id: the same file again changes nothing.
     answer_id = str(row.get("answer_id") or f"file-{question}-{annotator}-{text}")
-    return Response(question, _value(text, where), annotator, _seconds(row.get("seconds"), where), answer_id)
+    if undoes:
+        return Response(question, None, annotator, 0.0, str(row.get("answer_id") or f"undo-{undoes}"), undoes)
+    return Response(question, _value(text), annotator, _seconds(row.get("seconds")), answer_id)
 
 
-def _value(text: str, where: str) -> float | None:
+def parse_value(value: object) -> float | None:
+    """Return what a cell says: 1 same, 0 different, a number; None for an empty one and for unsure."""
+    text = _text(value)
+    return _value(text) if text else None
+
+
+def _text(value: object) -> str:
+    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else str(value).strip().lower()
+
+
+def _value(text: str) -> float | None:
     if text in WORDS:
         return WORDS[text]
     try:
         return float(text)
     except ValueError as error:
-        raise InputError(f"{where}: {text!r} is none of same, different, unsure, nor a number") from error
+        raise InputError(f"{text!r} is none of same, different, unsure, nor a number") from error
 
 
-def _seconds(value: Any, where: str) -> float:
+def _seconds(value: Any) -> float:
     try:
         return float(value or 0.0)
-    except ValueError as error:
-        raise InputError(f"{where}: seconds is no number: {value!r}") from error
+    except (TypeError, ValueError) as error:
+        raise InputError(f"seconds is no number: {value!r}") from error
 
 
 def _word(value: float | None, kind: str) -> str:
     if value is None:
         return "unsure"
     return str(value) if kind == "rating" else "same" if value == 1.0 else "different"
-
-
-Rows = list[dict[str, Any]]
-
-
-def _read(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        if path.suffix == ".csv":
-            with path.open(newline="", encoding="utf-8-sig") as source:
-                yield from enumerate(csv.DictReader(source), start=2)
-        elif path.suffix == ".parquet":
-            yield from enumerate(pq.read_table(path).to_pylist(), start=1)
-        elif path.suffix == ".json":
-            yield from enumerate(json.loads(path.read_text(encoding="utf-8")), start=1)
-        else:
-            raise _unknown_ending(path)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, csv.Error) as error:  # JSON, UTF-8 and Arrow errors are all ValueErrors
-        raise InputError(f"{path} is not a readable {path.suffix.removeprefix('.')} file: {error}") from error
-
-
-def _writer(path: Path) -> Callable[[Path, Rows], None]:
-    writers = {".csv": _write_csv, ".parquet": _write_parquet, ".json": _write_json}
-    if path.suffix not in writers:
-        raise _unknown_ending(path)
-    return writers[path.suffix]
-
-
-def _write_csv(path: Path, rows: Rows) -> None:
-    with path.open("w", newline="", encoding="utf-8") as sink:
-        table = csv.DictWriter(sink, COLUMNS)
-        table.writeheader()
-        table.writerows(rows)
-
-
-def _write_parquet(path: Path, rows: Rows) -> None:
-    pq.write_table(pa.Table.from_pylist(rows), path)
-
-
-def _write_json(path: Path, rows: Rows) -> None:
-    path.write_text(json.dumps(rows, indent=1), encoding="utf-8")
-
-
-def _unknown_ending(path: Path) -> InputError:
-    return InputError(f"{path}: the file's ending must be .csv, .parquet or .json")

@@ -17,13 +17,21 @@ from cccount_dist.similarity.approximate import (
     sort_items,
     write_block,
 )
+from cccount_dist.similarity.coarse import NEEDS_FAISS, has_faiss
 from cccount_dist.similarity.partial import is_sound
 from flows.compute import run_tasks
+from storage.errors import ComputeError
 
 Task = Callable[[ApproximatePass, int], int]
 
 GOOD_RECALL = 0.95
 _RECALL_PART = 256
+
+
+def require_faiss(client: distributed.Client) -> None:
+    """Raise `ComputeError` if a worker lacks the library of this engine."""
+    if lacking := [address for address, there in client.run(has_faiss).items() if not there]:
+        raise ComputeError(f"--engine approximate {NEEDS_FAISS} for every worker ({len(lacking)} lack it: {lacking[0]}, …)")
 
 
 def search(job: ApproximatePass, client: distributed.Client) -> tuple[int, float, int]:

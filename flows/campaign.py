@@ -6,20 +6,17 @@ from typing import Any, Protocol, TypeVar
 from cccount_dist.campaign import Campaign
 from cccount_dist.clustering.methods import needs_vectors
 from cccount_dist.inputs import Inputs, items_alone, load_inputs
+from cccount_dist.review.standing import state_of
 from cccount_dist.runner import CampaignRunner, Progress
+from cccount_dist.sampling.settling import check_overlap
 from flows.progress import progress, progress_when_needed
-from storage.campaigns import CampaignFolder
+from storage.campaigns import RESULTS, CampaignFolder
 from storage.errors import ConflictError, InputError
-from storage.schema import ESTIMATES, GROUPINGS
 from storage.settings import Goal, Scalar, Settings
 from storage.version import __version__
 from storage.workspace import Workspace
 
 ResultT = TypeVar("ResultT")
-RESULTS = {  # where the results of each kind of campaign are, and what of them `status` shows
-    "count": (ESTIMATES, ("estimate", "low", "high", "level")),
-    "cluster": (GROUPINGS, ("clusters", "nmi", "ari")),
-}
 
 
 class Options(Protocol):
@@ -37,6 +34,8 @@ class Options(Protocol):
     def oracle(self) -> str: ...
     @property
     def error_rate(self) -> float: ...
+    @property
+    def overlap(self) -> int | None: ...
 
     @property
     def resolved_method(self) -> str:
@@ -63,6 +62,10 @@ def check_common(options: Options, oracles: tuple[str, ...] = ("people", "labels
         raise InputError(f"--error-rate must lie between 0 and 1, not {options.error_rate}")
     if options.oracle not in oracles:
         raise InputError(f"--oracle takes {' or '.join(oracles)}, not {options.oracle!r}")
+    if options.overlap is not None:
+        check_overlap(options.overlap)
+        if options.oracle != "people" and options.overlap > 1:
+            raise InputError("--overlap is for --oracle people: labels answer each question once")
     if options.oracle == "people" and options.error_rate:
         raise InputError("--error-rate is for --oracle labels: people err by themselves")
 
@@ -95,6 +98,7 @@ def _settings(folder: CampaignFolder, kind: str, options: Options) -> Settings:
         version=__version__,
         parameters=parameters,
         fingerprints=inputs.fingerprints,
+        overlap=options.overlap if options.overlap != 1 else None,
     )
 
 
@@ -103,6 +107,7 @@ def _require_same(folder: CampaignFolder, kind: str, options: Options) -> None:
     if settings.kind != kind:
         raise InputError(f"campaign {folder.name!r} is a {settings.kind} campaign: choose another --campaign name")
     frozen: dict[str, object] = {"method": settings.method, "seed": settings.seed, "level": settings.level}
+    frozen["overlap"] = settings.overlap or 1
     frozen |= options.without | settings.parameters
     wanted: dict[str, object] = {name: getattr(options, name, None) for name in frozen}
     wanted["method"] = None if options.method in (None, "auto") else options.resolved_method
@@ -155,13 +160,10 @@ def _status(workspace: Workspace, name: str) -> dict[str, Any]:
     ledger, asked = opened.ledger, opened.questions
     spec, fields = RESULTS[opened.settings.kind]
     last = folder.last_row(spec)
-    state = last["state"] if last else "running"
-    if state == "running" and not folder.is_being_advanced:
-        state = "stopped"  # killed or out of disk in the middle: the same command goes on
     return {
         "campaign": name,
         "method": opened.settings.method,
-        "state": state,
+        "state": state_of(folder, last),
         "questions": ledger.questions,
         "answers": ledger.position,
         "pending": len(ledger.pending(asked)),

@@ -34,13 +34,21 @@ answers_app = typer.Typer(
     no_args_is_help=True, help="Take questions out to a file, and answers in from one.", rich_markup_mode="rich"
 )
 app.add_typer(answers_app, name="answers")
+annotators_app = typer.Typer(no_args_is_help=True, help="Say who may answer: a token for each person.", rich_markup_mode="rich")
+app.add_typer(annotators_app, name="annotators")
+gold_app = typer.Typer(no_args_is_help=True, help="Pairs whose answer is known, for checking people.", rich_markup_mode="rich")
+app.add_typer(gold_app, name="gold")
 
-Workspace = Annotated[str, typer.Argument(metavar="WORKSPACE", help="The workspace's folder.", show_default=False)]
+Workspace = Annotated[
+    str, typer.Argument(metavar="WORKSPACE", help="The workspace: a folder, or s3://bucket/prefix.", show_default=False)
+]
+Overlap = Annotated[int | None, typer.Option(metavar="1..5", help="How many people answer each question.", show_default="1")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
 Compute = Annotated[
     str,
     typer.Option(
-        metavar="local|tcp://…|tls://…", help="Where to compute: a Dask cluster of this machine, or a scheduler's address."
+        metavar="local|tcp://…|tls://…|PROFILE",
+        help="Where to compute: this machine, a Dask scheduler's address, or a profile such as slurm.",
     ),
 ]
 Workers = Annotated[
@@ -63,7 +71,11 @@ def init(
         str | None, typer.Option(metavar="FILE", help="A csv or parquet table with a path or uri for each item.")
     ] = None,
     embeddings: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Vectors: .npy, .npz, .parquet, .zarr, or a folder with img_emb/.")
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Vectors: .npy, .npz, .parquet, .zarr, or a folder with img_emb/. Several times: views of the same items.",
+        ),
     ] = None,
     labels: Annotated[
         str | None,
@@ -222,6 +234,7 @@ def count(
     page_seconds: Annotated[
         float, typer.Option(metavar="S", help="What a page takes; in the budget it counts as that many pairs.")
     ] = 30.0,
+    overlap: Overlap = None,
     seed: Annotated[int | None, typer.Option(help="The same seed and answers give the same questions.", show_default="0")] = None,
     json_: Json = False,
 ) -> None:
@@ -247,6 +260,7 @@ def count(
         wrong_answers=wrong_answers,
         pair_seconds=pair_seconds,
         page_seconds=page_seconds,
+        overlap=overlap,
     )
     _show(report, json_, texts.counted)
 
@@ -279,6 +293,7 @@ def cluster(
     repeats: Annotated[
         int | None, typer.Option(metavar="R", help="Ratings: how often one pair may be rated.", show_default="3")
     ] = None,
+    overlap: Overlap = None,
     seed: Annotated[int | None, typer.Option(help="The same seed and answers give the same questions.", show_default="0")] = None,
     json_: Json = False,
 ) -> None:
@@ -301,6 +316,7 @@ def cluster(
         budget=budget,
         oracle=oracle,
         error_rate=error_rate,
+        overlap=overlap,
         prior=prior,
         repeats=repeats,
     )
@@ -316,6 +332,54 @@ def advance(workspace: Workspace, campaign: CampaignName = "count", json_: Json 
     Example: cccount advance census --campaign count
     """
     _show(_run("advance", workspace=workspace, campaign=campaign), json_, texts.advanced)
+
+
+@app.command()
+def review(
+    workspace: Workspace,
+    host: Annotated[str, typer.Option(help="Where to listen; others can reach it only if annotators have tokens.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes a free one.")] = 8765,
+    annotator: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who sits here, while there are no tokens.", show_default="your user name")
+    ] = None,
+    advance: Annotated[bool, typer.Option(help="Keep new questions ready, in a process of its own.")] = True,
+    overlap: Annotated[int, typer.Option(metavar="1..5", help="How many people see each question.")] = 1,
+    gold: Annotated[float, typer.Option(metavar="SHARE", help="Sheets with a known answer.")] = 0.03,
+    repeats: Annotated[float, typer.Option(metavar="SHARE", help="Sheets that the same person answered before.")] = 0.02,
+    certificate: Annotated[str | None, typer.Option(metavar="FILE", help="TLS certificate.", show_default=False)] = None,
+    key: Annotated[str | None, typer.Option(metavar="FILE", help="Its key.", show_default=False)] = None,
+    json_: Json = False,
+) -> None:
+    """Serve the page on which people answer, until Ctrl-C.
+
+    Example: cccount review census
+    """
+    from flows.review import ReviewOptions
+    from flows.review import review as serve
+
+    options = ReviewOptions(host, port, annotator, advance, overlap, gold, repeats, certificate, key)
+    serve(workspace, options, as_json=json_)
+
+
+@app.command()
+def pack(
+    workspace: Workspace,
+    campaign: CampaignName = "count",
+    count: Annotated[int, typer.Option(help="How many open questions to take along.")] = 200,
+    file: Annotated[str, typer.Option(help="Where to write: one .html file.")] = "pack.html",
+    annotator: Annotated[str, typer.Option(metavar="NAME", help="Who will answer it.")] = "pack",
+    side: Annotated[int, typer.Option(metavar="PIXELS", help="Longer side of its pictures.")] = 640,
+    json_: Json = False,
+) -> None:
+    """Write one HTML file with open questions and their pictures, to be answered without a network.
+
+    Its answers come back as a file: cccount answers import WORKSPACE --file answers.json
+
+    Example: cccount pack census --campaign count --count 200 --file pack.html --annotator ana
+    """
+    from flows.pack import write_pack
+
+    _show(write_pack(workspace, campaign, count, file, annotator=annotator, side=side), json_, texts.packed)
 
 
 @app.command()
@@ -338,6 +402,9 @@ def answers_export(
     workspace: Workspace,
     campaign: CampaignName = "count",
     file: Annotated[str, typer.Option(help="Where to write: .csv, .parquet or .json.")] = "answers.csv",
+    form: Annotated[
+        str, typer.Option("--format", metavar="label-studio", help="Open questions as tasks of Label Studio (.json).")
+    ] = "by ending",
     json_: Json = False,
 ) -> None:
     """Write every answer, and every open question with an empty value.
@@ -346,7 +413,7 @@ def answers_export(
     """
     from flows.answers import export_answers
 
-    _show(export_answers(workspace, campaign, file), json_, texts.exported)
+    _show(export_answers(workspace, campaign, file, form), json_, texts.exported)
 
 
 @answers_app.command("import")
@@ -356,13 +423,69 @@ def answers_import(
     file: Annotated[str, typer.Option(help="What to read: .csv, .parquet or .json.")] = "answers.csv",
     json_: Json = False,
 ) -> None:
-    """Read answers. Importing a file twice changes nothing.
+    """Read answers, Label Studio's too. Importing a file twice changes nothing; a bad row is named, the others are kept.
 
     Example: cccount answers import census --campaign count --file questions.csv
     """
     from flows.answers import import_answers
 
-    _show(import_answers(workspace, campaign, file), json_, texts.imported)
+    _show_imported(import_answers(workspace, campaign, file), json_, texts.imported)
+
+
+@gold_app.command("import")
+def gold_import(
+    workspace: Workspace,
+    file: Annotated[str, typer.Option(help="Rows of id_u, id_v (or u, v) and value: .csv, .parquet or .json.")] = "gold.csv",
+    json_: Json = False,
+) -> None:
+    """Read pairs whose answer is known. The review page shows some of them, and so learns how often people are wrong.
+
+    Example: cccount gold import census --file gold.csv
+    """
+    from flows.gold import import_gold
+
+    _show_imported(import_gold(workspace, file), json_, texts.gold_imported)
+
+
+@annotators_app.command("add")
+def annotators_add(
+    workspace: Workspace,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Who answers.", show_default=False)],
+    json_: Json = False,
+) -> None:
+    """Give somebody a token for the review page. It is shown once; only a hash of it is kept.
+
+    Example: cccount annotators add census ana
+    """
+    from flows.annotators import add_annotator
+
+    _show(add_annotator(workspace, name), json_, texts.annotator_added)
+
+
+@annotators_app.command("list")
+def annotators_list(workspace: Workspace, json_: Json = False) -> None:
+    """Say who has a token.
+
+    Example: cccount annotators list census
+    """
+    from flows.annotators import list_annotators
+
+    _show(list_annotators(workspace), json_, lambda r: "\n".join(r["annotators"]) or "Nobody has a token yet.")
+
+
+@annotators_app.command("remove")
+def annotators_remove(
+    workspace: Workspace,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose token ends.", show_default=False)],
+    json_: Json = False,
+) -> None:
+    """Take somebody's token away. What they answered stays.
+
+    Example: cccount annotators remove census ana
+    """
+    from flows.annotators import remove_annotator
+
+    _show(remove_annotator(workspace, name), json_, lambda r: f"{r['removed']} has no token any more.")
 
 
 @app.command()
@@ -428,6 +551,12 @@ def _run(stage: str, **parameters: Any) -> dict[str, Any]:
 
 def _show(result: dict[str, Any], as_json: bool, text: Callable[[dict[str, Any]], str]) -> None:
     typer.echo(json.dumps(result, allow_nan=False) if as_json else text(result))
+
+
+def _show_imported(result: dict[str, Any], as_json: bool, text: Callable[[dict[str, Any]], str]) -> None:
+    _show(result, as_json, text)
+    if result["rejected"]:
+        raise typer.Exit(1)
 
 
 def main() -> None:

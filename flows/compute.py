@@ -15,6 +15,7 @@ import dask
 import distributed
 from distributed.comm.core import CommClosedError
 
+from flows.profiles import is_profile, profile_cluster, security_from_environment
 from flows.progress import progress
 from storage.errors import CccountError, ComputeError, InputError
 from storage.version import __version__
@@ -40,13 +41,18 @@ def open_client(
     if compute == "local":
         with _local_cluster(workers or os.cpu_count() or 1, memory_limit) as cluster, distributed.Client(cluster) as client:
             yield client
-    elif compute.startswith(("tcp://", "tls://")):
-        if workers is not None or memory_limit is not None:
-            raise InputError(f"--workers and --memory-limit are for a local cluster: {compute} has its own")
-        with _connected(compute) as client:
+        return
+    if workers is not None or memory_limit is not None:
+        raise InputError(f"--workers and --memory-limit are for a local cluster: {compute} has its own")
+    if compute.startswith(("tcp://", "tls://")):
+        security = security_from_environment() if compute.startswith("tls://") else None
+        with _connected(compute, security) as client:
+            yield client
+    elif is_profile(compute):
+        with _of_profile(compute) as client:
             yield client
     else:
-        raise InputError(f"--compute takes local, tcp://host:port or tls://host:port, not {compute!r}")
+        raise InputError(f"--compute takes local, tcp://host:port, tls://host:port or the name of a profile, not {compute!r}")
 
 
 @contextmanager
@@ -70,15 +76,31 @@ def _local_cluster(workers: int, memory_limit: str | None) -> Iterator[distribut
 
 
 @contextmanager
-def _connected(address: str) -> Iterator[distributed.Client]:
+def _connected(address: str, security: distributed.Security | None) -> Iterator[distributed.Client]:
     try:
-        client = distributed.Client(address, timeout=CONNECT_SECONDS)
+        client = distributed.Client(address, timeout=CONNECT_SECONDS, **({} if security is None else {"security": security}))
+    except TypeError as error:  # what Dask says of a tls:// address when it knows of no certificate
+        raise ComputeError(f"{address} needs certificates: set CCCOUNT_TLS to a folder of infra/tls/make-certificates") from error
     except (OSError, TimeoutError) as error:
         raise ComputeError(
-            f"no Dask scheduler answers at {address}: start one with `dask scheduler`, or use --compute local"
+            f"no Dask scheduler answers at {address}: start one with `dask scheduler`, or use --compute local; "
+            "one that runs with TLS answers only to tls:// and to certificates of its own authority"
         ) from error
     with client:
         _require_workers(client, address)
+        yield client
+
+
+@contextmanager
+def _of_profile(name: str) -> Iterator[distributed.Client]:
+    with profile_cluster(name) as (cluster, seconds), distributed.Client(cluster) as client:
+        try:
+            client.wait_for_workers(1, timeout=seconds)
+        except TimeoutError as error:
+            raise ComputeError(
+                f"--compute {name}: no worker came within {seconds:.0f} s: look at the queue, or raise the profile's wait_seconds"
+            ) from error
+        _require_workers(client, name)
         yield client
 
 

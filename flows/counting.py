@@ -33,6 +33,7 @@ class CountOptions:
     wrong_answers: str | None = None
     pair_seconds: float = 9.0
     page_seconds: float = 30.0
+    overlap: int | None = None
 
     def __post_init__(self) -> None:
         if self.grid is not None and not 1 <= self.grid <= LARGEST_PAGE:

@@ -31,7 +31,8 @@ PACKAGES = (
 
 def doctor(*, compute: str = "local") -> dict[str, Any]:
     """Return `ok` and a list of checks; a failed check says what to do."""
-    checks = [_versions(), _tried("store", _store), _tried("cluster", lambda: _cluster(compute)), *_encoders(), _prefect()]
+    needed = [_versions(), _tried("store", _store), _tried("cluster", lambda: _cluster(compute))]
+    checks = [*needed, *_encoders(), _approximate(), _prefect()]
     return {"ok": all(check["ok"] for check in checks if check["needed"]), "checks": checks}
 
 
@@ -85,6 +86,16 @@ def _encoders() -> list[dict[str, Any]]:
     from cccount_dist.embedding.encoders import available_encoders
 
     return [_check(f"encoder {name}", detail, ok=ok, needed=False) for name, ok, detail in available_encoders()]
+
+
+def _approximate() -> dict[str, Any]:
+    from cccount_dist.similarity.coarse import NEEDS_FAISS, has_faiss
+
+    if not has_faiss():
+        return _check("engine approximate", NEEDS_FAISS, ok=False, needed=False)
+    import faiss
+
+    return _check("engine approximate", f"faiss {faiss.__version__}", needed=False)
 
 
 def _prefect() -> dict[str, Any]:

@@ -25,6 +25,7 @@ class ClusterOptions:
     budget: int = 600
     oracle: str = "people"
     error_rate: float = 0.0
+    overlap: int | None = None
     prior: float | None = None
     repeats: int | None = None
 
@@ -95,6 +96,6 @@ def describe_grouping(folder: CampaignFolder, reached: Progress[Grouping]) -> di
         "labels": f"{folder.workspace.location}/{folder.prefix}/results/labels.parquet",
         "pending": reached.pending,
         "contradictions": reached.contradictions,
-        "note": reached.result.note,
+        "warning": reached.result.warning,
         **agreement,
     }

@@ -4,7 +4,7 @@ Everything that can be wrong with the input is found before the first byte is wr
 same command goes on where it stopped; failed, it takes back what it wrote.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,12 @@ from cccount_dist.embedding.bursts import SECONDS, SIMILARITY, find_bursts
 from cccount_dist.embedding.given import ATTRIBUTES, given_collection, write_given
 from cccount_dist.embedding.readers.labels import is_label_file, labelled, with_label_file
 from cccount_dist.embedding.readers.source import read_images, read_manifest
-from cccount_dist.embedding.readers.vectors import Vectors, open_vectors
+from cccount_dist.embedding.readers.vectors import Vectors
+from cccount_dist.embedding.readers.views import open_views
 from flows.progress import progress
 from storage.arrays import JSON
 from storage.errors import InputError, WorkspaceError
-from storage.objects import open_objects
+from storage.objects import is_remote, open_objects
 from storage.rowcache import row_cache
 from storage.schema import EMBEDDINGS
 from storage.workspace import Workspace
@@ -32,28 +33,29 @@ def initialise(
     *,
     images: str | None = None,
     manifest: str | None = None,
-    embeddings: str | None = None,
+    embeddings: str | Sequence[str] | None = None,
     labels: str | None = None,
 ) -> dict[str, Any]:
     """Make a workspace from one source and return the fields of `cccount init --json`.
 
-    `images` beside a manifest is the folder that its relative paths start from.
+    `images` beside a manifest is the folder that its relative paths start from. Several `embeddings` are views of the same items.
     """
-    if (embeddings is None) == (images is None and manifest is None):
+    paths = [Path(one) for one in ([embeddings] if isinstance(embeddings, str) else embeddings or [])]
+    if (not paths) == (images is None and manifest is None):
         raise InputError("give exactly one of --images, --manifest (with --images for where its paths start) and --embeddings")
     label_file = Path(labels) if labels is not None and is_label_file(labels) else None
     column = labels if label_file is None else None
     vectors: Vectors | None = None
-    if embeddings is None:
+    if not paths:
         table = _read(images, manifest, column)
     else:
-        vectors = open_vectors(Path(embeddings), column)
+        vectors = open_views(paths, column)
         with progress("reading vectors", vectors.items, "vectors") as update:
-            table = given_collection(vectors, Path(embeddings), update)
+            table = given_collection(vectors, paths[0], update)
     if label_file is not None:
         table = with_label_file(table, label_file)
     if len(table) < FEWEST:
-        raise InputError(f"{manifest or images or embeddings} has one item: there is nothing to compare it with")
+        raise InputError(f"{manifest or images or paths[0]} has one item: there is nothing to compare it with")
     if vectors is None:
         Workspace.create(workspace, table)
     else:
@@ -100,7 +102,9 @@ def first_frames(workspace: str, into: str, *, seconds: float = SECONDS, similar
 
 
 def _read(images: str | None, manifest: str | None, column: str | None) -> pa.Table:
-    folder = None if images is None else Path(images)
+    folder = images if images is None or is_remote(images) else Path(images)
+    if manifest is not None and is_remote(manifest):
+        raise InputError(f"--manifest {manifest}: copy the table to a disk first; the images that it names may be in the store")
     if manifest is not None:
         return read_manifest(Path(manifest), column, folder)
     if folder is None:
@@ -110,7 +114,7 @@ def _read(images: str | None, manifest: str | None, column: str | None) -> pa.Ta
 
 def _write(location: str, table: pa.Table, vectors: Vectors, attributes: Mapping[str, JSON] = ATTRIBUTES) -> None:
     workspace = _unfinished(location, table, attributes)
-    fresh = not Path(location).exists()
+    fresh = not is_remote(location) and not Path(location).exists()  # other things may lie below a prefix
     if workspace is None:
         workspace = Workspace.create(location, table)
     try:

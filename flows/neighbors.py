@@ -98,6 +98,8 @@ def _run(opened: Workspace, job: ExactPass, client: distributed.Client, *, engin
     if not stored and _is_complete(opened, job, attributes):
         recall = opened.array(NEIGHBOR_INDEX).attributes["recall"]
         return _Done(parts, parts, recall=recall if isinstance(recall, float) else None)
+    if isinstance(job, ApproximatePass):
+        approximate.require_faiss(client)
     require_memory(client, job.task_bytes(store=store))
     seen = run_tasks(client, partial(survey, job), [0], describe="reading vectors", unit="passes")[0]
     if seen.usable <= job.k:
@@ -144,14 +146,15 @@ def _missing_tiles(opened: Workspace, job: ExactPass) -> list[int]:
     same = array is not None and array.shape == store_shape(job.grid) and array.attributes == _store_attributes(job)
     missing = array.missing() if array is not None and same else list(range(job.grid.tiles))
     needed = store_bytes(job.grid) * len(missing) // job.grid.tiles
-    free = shutil.disk_usage(opened.location).free
-    if needed > free:
+    free = None if opened.is_remote else shutil.disk_usage(opened.location).free
+    if free is not None and needed > free:
         raise StoreError(
             f"{SIMILARITY.name} needs {format_bytes(needed)} more and {opened.location} has {format_bytes(free)} free: "
             "make room, or run without --store-similarity (nothing depends on it)"
         )
     if missing:
-        sys.stderr.write(f"{SIMILARITY.name} will take {format_bytes(store_bytes(job.grid))} ({format_bytes(free)} are free)\n")
+        room = "" if free is None else f" ({format_bytes(free)} are free)"
+        sys.stderr.write(f"{SIMILARITY.name} will take {format_bytes(store_bytes(job.grid))}{room}\n")
     return missing
 
 

@@ -16,16 +16,17 @@ import pyarrow.compute as pc
 from cccount_dist.campaign import Campaign
 from cccount_dist.report.chart import MOST_POINTS
 from cccount_dist.report.facts import CollectionFacts, CountFacts, Estimate, JudgedPair, Thumbnail
+from cccount_dist.report.groups import groups_page
 from cccount_dist.report.page import report_page
 from cccount_dist.report.pairs import choose_pairs
 from cccount_dist.report.thumbnails import thumbnail
 from cccount_dist.report.wording import thinned
 from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer
+from flows.groupreport import gather_grouping
 from flows.progress import progress
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
-from storage.errors import InputError
-from storage.schema import EMBEDDINGS
+from storage.schema import EMBEDDINGS, ESTIMATES, GROUPINGS
 from storage.version import __version__
 from storage.workspace import Workspace
 
@@ -37,14 +38,32 @@ def write_reports(workspace: str, campaign: str | None) -> dict[str, Any]:
     opened = Workspace.open(workspace)
     collection = opened.collection()
     folders = [CampaignFolder(opened, name) for name in (opened.campaigns() if campaign is None else [campaign])]
-    counts = [folder for folder in folders if folder.settings().kind == "count"]
-    if campaign is not None and not counts:
-        raise InputError(f"campaign {campaign!r} groups items: its result is results/labels.parquet, reports are about counts")
-    return {"files": [_write(folder, collection) for folder in counts]}
+    return {"files": [_write(folder, collection) for folder in folders]}
+
+
+def refresh_report(workspace: str, campaign: str) -> str:
+    """Write the report of a campaign if its result rests on other answers than the report says; return where it is."""
+    opened = Workspace.open(workspace)
+    folder = CampaignFolder(opened, campaign)
+    key = f"{folder.prefix}/results/report.html"
+    if opened.objects.size(key) is not None and opened.objects.read(key).endswith(_mark(folder)):
+        return f"{opened.location}/{key}"
+    return _write(folder, opened.collection())
 
 
 def _write(folder: CampaignFolder, collection: Collection) -> str:
-    return folder.write_result("report.html", report_page(gather(folder, collection)).encode())
+    mark = _mark(folder)  # before the answers are read: if some come meanwhile, the report is written once more
+    if folder.settings().kind == "cluster":
+        page = groups_page(gather_grouping(folder, collection, _collection(folder.workspace, collection)))
+    else:
+        page = report_page(gather(folder, collection))
+    return folder.write_result("report.html", page.encode() + mark)
+
+
+def _mark(folder: CampaignFolder) -> bytes:
+    """The end of a report, by which it is known later which result it shows."""
+    last = folder.last_row(GROUPINGS if folder.settings().kind == "cluster" else ESTIMATES)
+    return b"" if last is None else f"\n<!-- {last['answers']} answers, {last['state']}, cccount {__version__} -->\n".encode()
 
 
 def gather(folder: CampaignFolder, collection: Collection) -> CountFacts:

@@ -12,8 +12,11 @@ from prefect.client.schemas.objects import State, TaskRun
 from prefect.states import Completed
 
 from flows import stages
+from flows.artifacts import show_campaign
 from flows.counting import CountOptions
+from storage.campaigns import CampaignFolder
 from storage.errors import ComputeError, LeaseError
+from storage.workspace import Workspace
 
 Report = dict[str, Any]
 P = ParamSpec("P")
@@ -31,6 +34,7 @@ neighbors_stage = retried(stages.neighbors)
 count_stage = retried(stages.count)
 cluster_stage = retried(stages.cluster)
 advance_stage = retried(stages.advance)
+report_stage = task(stages.report)
 verify_stage = task(stages.verify)
 
 
@@ -51,14 +55,24 @@ cluster = _flow_of(cluster_stage)
 verify = _flow_of(verify_stage)
 
 
+def _refreshes(workspace: str, campaign: str) -> int:
+    """How often the result of a count was refreshed: a report is written when it has changed. Groupings have none."""
+    return int(CampaignFolder(Workspace.open(workspace), campaign).estimates().num_rows)
+
+
 @flow(name="cccount-advance")
 def advance(workspace: str, campaign: str) -> Any:
     """Advance a campaign by one idempotent step. Another process at work on it is no failure: that run is skipped."""
+    before = _refreshes(workspace, campaign)
     try:
-        return advance_stage(workspace, campaign)
+        report = advance_stage(workspace, campaign)
     except LeaseError as error:
         get_run_logger().info("skipped: %s", error)
         return Completed(name="Skipped", message=str(error))
+    if report["state"] != "running" and _refreshes(workspace, campaign) > before:
+        report_stage(workspace, campaign)
+    show_campaign(workspace, report)
+    return report
 
 
 @flow(name="cccount-pipeline")

@@ -62,12 +62,13 @@ def count(
     wrong_answers: str | None = None,
     pair_seconds: float = 9.0,
     page_seconds: float = 30.0,
+    overlap: int | None = None,
 ) -> Report:
     """Start a count campaign or go on with it, until it is done or waits for people."""
     from flows.counting import CountOptions, count
 
     options = CountOptions(
-        method, seed, level, budget, target_width, oracle, error_rate, grid, wrong_answers, pair_seconds, page_seconds
+        method, seed, level, budget, target_width, oracle, error_rate, grid, wrong_answers, pair_seconds, page_seconds, overlap
     )
     return count(workspace, campaign, options)
 
@@ -81,20 +82,32 @@ def cluster(
     budget: int = 600,
     oracle: str = "people",
     error_rate: float = 0.0,
+    overlap: int | None = None,
     prior: float | None = None,
     repeats: int | None = None,
 ) -> Report:
     """Start a grouping campaign or go on with it, until its budget is used or it waits for people."""
     from flows.grouping import ClusterOptions, cluster
 
-    return cluster(workspace, campaign, ClusterOptions(method, clusters, seed, budget, oracle, error_rate, prior, repeats))
+    return cluster(
+        workspace, campaign, ClusterOptions(method, clusters, seed, budget, oracle, error_rate, overlap, prior, repeats)
+    )
 
 
 def advance(workspace: str, campaign: str) -> Report:
-    """Advance a campaign by one idempotent step."""
+    """Advance a campaign by one idempotent step, and write its report again if the answers have changed."""
     from flows.campaign import advance
+    from flows.report import refresh_report
 
-    return advance(workspace, campaign)
+    reached = advance(workspace, campaign)
+    return {**reached, "report": refresh_report(workspace, campaign)}
+
+
+def report(workspace: str, campaign: str | None = None) -> Report:
+    """Write the report of one campaign, or of all counts."""
+    from flows.report import write_reports
+
+    return write_reports(workspace, campaign)
 
 
 def verify(workspace: str) -> Report:

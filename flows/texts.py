@@ -60,8 +60,8 @@ def grouped(r: Report) -> str:
     text = f"{r['clusters']:,} groups, from {r['questions']:,} answers and {r['inferred']:,} free ones ({r['method']})."
     if "nmi" in r:
         text += f" Agreement with the labels: NMI {r['nmi']:.3f}, ARI {r['ari']:.3f}."
-    if r["note"]:
-        text += f"\n{r['note']}"
+    if r["warning"]:
+        text += f"\nTake care: {r['warning']}."
     if r["state"] == "waiting":
         text += f"\n{r['pending']:,} questions wait for people: see `cccount answers export --help`."
     return f"{text}\n{r['labels']}"
@@ -92,11 +92,32 @@ def _interval(result: Report | None) -> str:
 
 def exported(r: Report) -> str:
     todo = "Fill in `value` (same, different, unsure) and import the file."
+    if "config" in r:
+        todo = f"Its labelling config is {r['config']}; import what it exports as JSON."
     return f"{r['file']}: {r['answered']:,} answers, {r['pending']:,} open questions. {todo}"
 
 
+def packed(r: Report) -> str:
+    size = f"{r['bytes'] / 1e6:,.1f} MB"
+    following = f"cccount answers import {r['workspace']} --campaign {r['campaign']} --file ANSWERS.json"
+    return f"{r['file']}: {r['questions']:,} questions on {r['sheets']:,} sheets, {size}. Its answers come back with: {following}"
+
+
 def imported(r: Report) -> str:
-    return f"{r['answers']:,} answers read, {r['recorded']:,} of them new. `cccount advance` takes them in."
+    text = f"{r['answers']:,} answers read, {r['recorded']:,} of them new. `cccount advance` takes them in."
+    return "\n".join([text, *_rejected(r)])
+
+
+def gold_imported(r: Report) -> str:
+    return "\n".join([f"{r['read']:,} gold pairs read, {r['gold']:,} in all.", *_rejected(r)])
+
+
+def _rejected(r: Report) -> list[str]:
+    return [f"{r['file']}, line {row['line']}: {row['reason']}" for row in r["rejected"]]
+
+
+def annotator_added(r: Report) -> str:
+    return f"The token of {r['annotator']}, which is shown only now: {r['token']}"
 
 
 def reported(r: Report) -> str:

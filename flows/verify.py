@@ -9,7 +9,7 @@ from flows.progress import progress
 from storage.campaigns import CampaignFolder
 from storage.errors import CccountError
 from storage.problems import Problem
-from storage.schema import ARRAYS, DEGREE, EMBEDDINGS
+from storage.schema import ARRAYS, DEGREE, EMBEDDINGS, ESTIMATES, GROUPINGS
 from storage.workspace import Workspace
 
 
@@ -52,8 +52,23 @@ def _campaign(folder: CampaignFolder) -> Iterator[Problem]:
             read()
         except CccountError as error:
             yield Problem(f"{where}/{name}", str(error), "restore it from a backup")
+    for spec in (ESTIMATES, GROUPINGS):
+        try:
+            last = folder.last_row(spec)
+        except (CccountError, ValueError, OSError) as error:  # Arrow raises ValueError and OSError for a damaged file
+            repair = f"delete it: `cccount advance --campaign {folder.name}` writes it again"
+            yield Problem(f"{where}/results/{spec.name}.parquet", " ".join(str(error).split()), repair)
+        else:
+            yield from _removed(folder, 0 if last is None else int(last["answers"]))
+
+
+def _removed(folder: CampaignFolder, rests_on: int) -> Iterator[Problem]:
+    """A result knows how many answers it rests on: fewer than that cannot be here."""
     try:
-        folder.estimates()
-    except (CccountError, ValueError, OSError) as error:  # Arrow raises ValueError and OSError for a damaged file
-        repair = f"delete it: `cccount advance --campaign {folder.name}` writes it again"
-        yield Problem(f"{where}/results/estimates.parquet", " ".join(str(error).split()), repair)
+        rows = folder.log.answers().num_rows
+    except CccountError:  # the log is damaged, which it says itself
+        return
+    if rows < rests_on:
+        problem = f"the result rests on {rests_on} answers, and only {rows} are here: the newest are missing"
+        where = f"{folder.workspace.location}/{folder.prefix}/answers"
+        yield Problem(where, problem, "put the missing parts back from a backup")

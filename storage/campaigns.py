@@ -11,14 +11,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from storage.errors import InputError, WorkspaceError
-from storage.journal import Journal
+from storage.handouts import HANDOUTS
+from storage.journal import JOURNAL, Journal
 from storage.lease import Lease, is_held
-from storage.objects import LocalObjects
 from storage.querylog import QueryLog
-from storage.schema import ESTIMATES, TableSpec
+from storage.schema import ESTIMATES, GROUPINGS, TableSpec
 from storage.settings import Goal, Settings
 from storage.workspace import Workspace
 
+RESULTS = {  # where the results of each kind of campaign are, and what of them is shown
+    "count": (ESTIMATES, ("estimate", "low", "high", "level")),
+    "cluster": (GROUPINGS, ("clusters", "nmi", "ari")),
+}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -66,10 +70,15 @@ class CampaignFolder:
     @property
     def journal_path(self) -> Path:
         """Single answers are durable here first. SQLite needs a real disk: beside the log if that is local, else this host's."""
-        objects = self.workspace.objects
-        if isinstance(objects, LocalObjects):
-            return objects.path(f"{self.prefix}/journal.sqlite")
-        return self.workspace.cache_folder() / self.prefix / "journal.sqlite"
+        return self._on_disk(JOURNAL)
+
+    @property
+    def handouts_path(self) -> Path:
+        """The book of leases on questions lies beside the journal."""
+        return self._on_disk(HANDOUTS)
+
+    def _on_disk(self, name: str) -> Path:
+        return self.workspace.state_folder() / self.prefix / name
 
     @contextmanager
     def journal(self) -> Iterator[Journal]:

@@ -7,13 +7,15 @@ disk of this host (SQLite's write-ahead log needs shared memory). Memory and tim
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
+from storage.chain import REPAIR as CHAIN_REPAIR
+from storage.chain import START, first_broken, next_digest, plain_rows
 from storage.checks import check_answers
 from storage.errors import CorruptionError, StoreError
 from storage.objects import explaining, make_folder
@@ -28,11 +30,17 @@ REPAIR = "save what `sqlite3 journal.sqlite .recover` finds, and move it away: a
 _BUSY_SECONDS = 30.0
 _SQL_TYPES = {pa.string(): "TEXT", pa.float64(): "REAL", pa.float32(): "REAL"}  # the others, times too, are integers
 _COLUMNS = ", ".join(f'"{column.name}"' for column in ANSWERS.columns)
-_CREATE = "CREATE TABLE IF NOT EXISTS answers (position INTEGER PRIMARY KEY AUTOINCREMENT, {}, UNIQUE (answer_id))".format(
-    ", ".join(f'"{c.name}" {_SQL_TYPES.get(c.type, "INTEGER")}{" NOT NULL" if c.required else ""}' for c in ANSWERS.columns)
+_CREATE = (
+    "CREATE TABLE IF NOT EXISTS answers (position INTEGER PRIMARY KEY AUTOINCREMENT, {}, chain TEXT, UNIQUE (answer_id))".format(
+        ", ".join(f'"{c.name}" {_SQL_TYPES.get(c.type, "INTEGER")}{" NOT NULL" if c.required else ""}' for c in ANSWERS.columns)
+    )
 )
-_VALUES = ", ".join("?" * len(ANSWERS.columns))
-_INSERT = f"INSERT INTO answers ({_COLUMNS}) VALUES ({_VALUES}) ON CONFLICT (answer_id) DO NOTHING"  # noqa: S608
+# One row that remembers the chain: its end, and what was last sealed, where the chain of the answers that are left begins.
+_CREATE_CHAIN = """CREATE TABLE IF NOT EXISTS chain (only INTEGER PRIMARY KEY CHECK (only = 1), position INTEGER NOT NULL,
+    digest TEXT NOT NULL, base TEXT NOT NULL, log_rows INTEGER NOT NULL, log_digest TEXT NOT NULL)"""
+_VALUES = ", ".join("?" * (len(ANSWERS.columns) + 1))
+_INSERT = f"INSERT INTO answers ({_COLUMNS}, chain) VALUES ({_VALUES})"  # noqa: S608
+_SELECT = f"SELECT position, {_COLUMNS} FROM answers WHERE position > ? ORDER BY position"  # noqa: S608
 
 
 class Journal:
@@ -43,18 +51,33 @@ class Journal:
         self._mutex = threading.Lock()
         with explaining(path.parent):
             make_folder(path.parent)
-        with _explained(path):
+        with sqlite_explained(path):
             self._database = _open(path)
 
     def record(self, table: pa.Table) -> int:
         """Make answers durable and return how many were new. An id that is in the journal already is left as it is."""
-        rows = _to_rows(check_answers(table))
+        rows = plain_rows(check_answers(table))
         with self._transaction() as database:
-            return max(database.executemany(_INSERT, rows).rowcount, 0)
+            digest = str(database.execute("SELECT digest FROM chain").fetchone()[0])
+            position, recorded = None, 0
+            for row in rows:
+                if database.execute("SELECT 1 FROM answers WHERE answer_id = ?", row[:1]).fetchone() is None:
+                    digest = next_digest(digest, row)
+                    position = database.execute(_INSERT, (*row, digest)).lastrowid
+                    recorded += 1
+            if position is not None:
+                database.execute("UPDATE chain SET position = ?, digest = ?", (position, digest))
+            return recorded
 
     def pending(self) -> pa.Table:
         """Return the answers that were not sealed yet, in order; those of a killed seal may be in the log already."""
-        return self._read()[1]
+        return self.read_on()[1]
+
+    def read_on(self, since: int = 0) -> tuple[int, pa.Table]:
+        """Return the position of the last answer and those behind position `since`, in order; positions are never given again."""
+        with self._mutex, sqlite_explained(self.path):
+            rows = self._database.execute(_SELECT, (since,)).fetchall()
+        return (rows[-1][0], _to_table(rows)) if rows else (since, ANSWERS.empty())
 
     def seal(self, log: "QueryLog", *, guard: Callable[[], None] | None = None) -> int:
         """Move the pending answers into a part of the log and return how many it did not have yet.
@@ -62,11 +85,15 @@ class Journal:
         They leave the journal only after the part is durable. Killed in between, the next seal offers them to the log again,
         which recognises their ids: none is lost, none doubled.
         """
-        last, table = self._read()
+        last, table = self.read_on()
         if not table.num_rows:
             return 0
         added = log.append_answers(table, guard=guard)
+        tip = log.tip()
         with self._transaction() as database:
+            sealed = "SELECT chain FROM answers WHERE position <= ? ORDER BY position DESC LIMIT 1"
+            if (digest := database.execute(sealed, (last,)).fetchone()) is not None:  # another process may have sealed them too
+                database.execute("UPDATE chain SET base = ?, log_rows = ?, log_digest = ?", (*digest, *tip))
             # Positions are given in the order of commits and never again: what came meanwhile has a higher one.
             database.execute("DELETE FROM answers WHERE position <= ?", (last,))
         return added
@@ -75,14 +102,9 @@ class Journal:
         with self._mutex:
             self._database.close()
 
-    def _read(self) -> tuple[int, pa.Table]:
-        with self._mutex, _explained(self.path):
-            rows = self._database.execute(f"SELECT position, {_COLUMNS} FROM answers ORDER BY position").fetchall()  # noqa: S608
-        return (rows[-1][0], _to_table(rows)) if rows else (0, ANSWERS.empty())
-
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._mutex, _explained(self.path):
+        with self._mutex, sqlite_explained(self.path):
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 yield self._database
@@ -96,24 +118,81 @@ class Journal:
 def journal_problems(path: Path) -> Iterator[Problem]:
     """Check every page of a journal; nothing is raised for damage."""
     try:
-        with _explained(path):
-            database = _open(path)
-            try:
-                found = [row[0] for row in database.execute("PRAGMA integrity_check(10)") if row[0] != "ok"]
-            finally:
-                database.close()
+        with sqlite_explained(path), closing(_open(path)) as database:
+            found = [row[0] for row in database.execute("PRAGMA integrity_check(10)") if row[0] != "ok"]
     except CorruptionError as error:
         found = [str(error).removeprefix(f"{path} ").removesuffix(f": {REPAIR}")]
     for problem in found:
         yield Problem(str(path), problem, REPAIR)
+    if not found:
+        yield from _chain_problems(path)
+
+
+def sealed_tip(path: Path) -> tuple[int, str] | None:
+    """Return the length and the chain's digest of the log at the last seal; None if the journal cannot be read."""
+    try:
+        with sqlite_explained(path), closing(_open(path)) as database:
+            rows, digest = database.execute("SELECT log_rows, log_digest FROM chain").fetchone()
+            return int(rows), str(digest)
+    except CorruptionError:
+        return None  # `journal_problems` says so
+
+
+def _chain_problems(path: Path) -> Iterator[Problem]:
+    with sqlite_explained(path), closing(_open(path)) as database:
+        database.execute("BEGIN")  # one view of both tables, whoever records meanwhile
+        rows = database.execute(f"SELECT {_COLUMNS}, chain FROM answers ORDER BY position").fetchall()  # noqa: S608
+        digest, base = database.execute("SELECT digest, base FROM chain").fetchone()
+    broken, last = first_broken((row[:-1] for row in rows), (row[-1] for row in rows), base)
+    if broken is None and base == START and rows and rows[0][-1] is None:
+        broken = 0
+    if broken is not None:
+        name = rows[broken][0]
+        problem = f"answer {name!r} breaks the chain: it was edited, or one before it removed or put in"
+        yield Problem(str(path), problem, CHAIN_REPAIR)
+    elif last != digest:
+        yield Problem(str(path), "the newest answers are missing: the chain goes on behind the last one", CHAIN_REPAIR)
 
 
 def _open(path: Path) -> sqlite3.Connection:
+    database = open_database(path, (_CREATE, _CREATE_CHAIN), synchronous="FULL")
+    try:
+        _begin_chain(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _begin_chain(database: sqlite3.Connection) -> None:
+    """Begin the chain of a new journal, or of one that is older than chains: its answers are covered from now on."""
+    if database.execute("SELECT 1 FROM chain").fetchone() is not None:
+        return
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        if database.execute("SELECT 1 FROM chain").fetchone() is None:
+            if "chain" not in [row[1] for row in database.execute("PRAGMA table_info(answers)")]:
+                database.execute("ALTER TABLE answers ADD COLUMN chain TEXT")
+            position, digest = 0, START
+            for position, *row in database.execute(_SELECT, (0,)).fetchall():
+                digest = next_digest(digest, row)
+                database.execute("UPDATE answers SET chain = ? WHERE position = ?", (digest, position))
+            database.execute("INSERT INTO chain VALUES (1, ?, ?, ?, 0, ?)", (position, digest, START, START))
+        database.execute("COMMIT")
+    except BaseException:
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+        raise
+
+
+def open_database(path: Path, tables: Iterable[str], *, synchronous: Literal["FULL", "NORMAL"]) -> sqlite3.Connection:
+    """Open an SQLite file with a write-ahead log. FULL: a commit is on disk; NORMAL: it survives the process, not the power."""
     database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         _use_write_ahead_log(database)
-        database.execute("PRAGMA synchronous = FULL")
-        database.execute(_CREATE)
+        database.execute(f"PRAGMA synchronous = {synchronous}")
+        for create in tables:
+            database.execute(create)
     except BaseException:
         database.close()
         raise
@@ -139,11 +218,6 @@ def _kind(error: sqlite3.DatabaseError) -> str:
     return "_".join(getattr(error, "sqlite_errorname", "").split("_")[:2])
 
 
-def _to_rows(table: pa.Table) -> list[tuple[object, ...]]:
-    columns = [c.cast(pa.int64()) if pa.types.is_timestamp(c.type) else c for c in table.columns]
-    return list(zip(*(column.to_pylist() for column in columns), strict=True))
-
-
 def _to_table(rows: list[tuple[object, ...]]) -> pa.Table:
     _, *columns = zip(*rows, strict=True)
     arrays = [
@@ -154,7 +228,8 @@ def _to_table(rows: list[tuple[object, ...]]) -> pa.Table:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def sqlite_explained(path: Path) -> Iterator[None]:
+    """Turn what SQLite refuses inside into the error that says what to do."""
     try:
         yield
     except sqlite3.DatabaseError as error:

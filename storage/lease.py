@@ -1,13 +1,11 @@
 """The lease of a campaign: of all processes only its holder may advance it, and its fencing number unmasks a stale one.
 
 Every take-over raises the fence, under the lock under which guarded writes run: a holder that slept past its end finds
-another fence in `check` and writes nothing. The fence never goes back: a released lease keeps its file. Cost: one small file.
+another fence in `check` and writes nothing. The fence never goes back: a released lease keeps its file, and every change of it is
+a swap of what was read, so that it holds also on an object store, where a lock can be overtaken. Cost: one small file.
 """
 
 import json
-import os
-import secrets
-import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -16,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 from storage.errors import ConflictError, CorruptionError, InputError, LeaseError, MissingObjectError, StoreError
+from storage.holder import Holder
 from storage.objects import Objects
 from storage.problems import Problem
 
@@ -23,31 +22,11 @@ REPAIR = "make sure that no process advances this campaign, and delete it"
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
-    """A process, told apart from a later one with the same number: `started` counts from the boot in `boot`."""
-
-    host: str
-    pid: int
-    started: int
-    boot: str
-    token: str
-
-    @classmethod
-    def this_process(cls) -> "Holder":
-        pid = os.getpid()
-        return cls(socket.gethostname(), pid, _start_of(pid) or 0, _boot(), secrets.token_hex(16))
-
-    def is_dead(self) -> bool:
-        """True only if this host can see that the process is gone; the process of another host may always be alive."""
-        here = bool(self.boot) and (self.host, self.boot) == (socket.gethostname(), _boot())
-        return here and _start_of(self.pid) != self.started
-
-
-@dataclass(frozen=True, slots=True)
 class _State:
     fence: int
     holder: Holder | None
     expires_at: datetime | None
+    stored: bytes | None = None  # as which it was read
 
     def is_held(self) -> bool:
         """Whether the time of a living holder is not over; one that is a dead process of this host holds nothing."""
@@ -84,22 +63,28 @@ class Lease:
                     f"until {state.expires_at:%Y-%m-%d %H:%M:%S} UTC: wait for it, or stop that process"
                 )
             lease = cls(objects, key, state.fence + 1, Holder.this_process(), seconds)
-            lease._write()
+            try:
+                lease._write(state)
+            except (ConflictError, MissingObjectError) as error:
+                raise LeaseError(f"campaign {Path(key).parent.name}: another process was faster: wait for it") from error
         return lease
 
     def check(self) -> None:
         """Raise `LeaseError` unless this is still the holder. As a guard of a write it runs under the lock of the campaign."""
+        self._checked()
+
+    def _checked(self) -> _State:
         state = _read(self.objects, self.key)
         if state.fence != self.fence or (state.holder is not None and state.holder.token != self.holder.token):
             raise LeaseError(f"this process lost the lease (fence {self.fence}, now {state.fence}): nothing was written")
         if state.holder is None:
             raise LeaseError(f"this process released the lease (fence {self.fence}) before: nothing was written")
+        return state
 
     def renew(self) -> None:
         """Begin the lease's time again; `LeaseError` if another process took it over."""
         with self.objects.locked(self.key):
-            self.check()
-            self._write()
+            self._write(self._checked())
 
     def release(self) -> None:
         """Let the next process in. Nothing happens if the lease was lost already."""
@@ -108,10 +93,9 @@ class Lease:
             self._thread.join()
         with self.objects.locked(self.key):
             try:
-                self.check()
-            except LeaseError:
+                _swap(self.objects, self.key, self._checked(), _State(self.fence, None, None))
+            except (ConflictError, MissingObjectError):
                 return
-            _replace(self.objects, self.key, _State(self.fence, None, None))
 
     def __enter__(self) -> "Lease":
         self._thread = threading.Thread(target=self._keep, name=f"lease {self.key}", daemon=True)
@@ -130,9 +114,9 @@ class Lease:
             except (StoreError, ConflictError):
                 continue  # a full disk or a lock that hangs may be over before the end; if not, `check` tells who took over
 
-    def _write(self) -> None:
+    def _write(self, before: _State) -> None:
         expires_at = datetime.now(UTC) + timedelta(seconds=self.seconds)
-        _replace(self.objects, self.key, _State(self.fence, self.holder, expires_at))
+        _swap(self.objects, self.key, before, _State(self.fence, self.holder, expires_at))
 
 
 def is_held(objects: Objects, key: str) -> bool:
@@ -153,6 +137,7 @@ def _read(objects: Objects, key: str) -> _State:
             int(content["fence"]),
             None if holder is None else Holder(**holder),
             None if expires_at is None else datetime.fromisoformat(expires_at).astimezone(UTC),
+            data,
         )
     except (ValueError, TypeError, KeyError) as error:
         raise CorruptionError(f"{objects.location}/{key} is damaged ({error}): {REPAIR}") from error
@@ -167,27 +152,13 @@ def lease_problems(objects: Objects, key: str) -> Iterator[Problem]:
         yield Problem(path, str(error).removeprefix(f"{path} ").removesuffix(f": {REPAIR}"), REPAIR)
 
 
-def _replace(objects: Objects, key: str, state: _State) -> None:
+def _swap(objects: Objects, key: str, before: _State, state: _State) -> None:
     content = {
         "fence": state.fence,
         "holder": None if state.holder is None else asdict(state.holder),
         "expires_at": None if state.expires_at is None else state.expires_at.isoformat(),
     }
-    objects.replace(key, json.dumps(content, indent=1).encode())
+    objects.swap(key, json.dumps(content, indent=1).encode(), before.stored)
 
 
-def _boot() -> str:
-    """Return what a process number is valid for: this boot of the machine, and this container's space of numbers."""
-    try:
-        return f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()} {Path('/proc/self/ns/pid').readlink()}"
-    except OSError:
-        return ""
-
-
-def _start_of(pid: int) -> int | None:
-    """Return when a process started, in clock ticks since the boot; None if it is gone, or only waits to be buried."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in "ZX" else int(fields[19])
+__all__ = ["Holder", "Lease", "is_held", "lease_problems"]

@@ -1,4 +1,4 @@
-"""File access behind one small interface, so that a workspace can lie in a folder today and in an object store tomorrow.
+"""File access behind one small interface: a workspace lies in a folder (here) or in an object store (`remote.py`).
 
 A key is a relative path with `/`. Everything is written through this interface, object by object (a shard is one); arrays are
 read through `zarr_store`, which fetches parts of a shard. What `create` and `replace` return from is durable: it survives
@@ -23,6 +23,7 @@ import zarr.storage
 
 from storage.errors import ConflictError, InputError, MissingObjectError, StoreError
 
+REMOTE = ("s3", "memory")  # schemes of object stores; `memory` is for one process, to try things
 TEMPORARY = ".tmp-"  # names that start with a dot are skipped by pyarrow.dataset: a torn one never breaks a scan
 
 
@@ -33,8 +34,15 @@ class Objects(Protocol):
     def location(self) -> str:
         """What a user would type to get here."""
 
+    @property
+    def locks_can_break(self) -> bool:
+        """Whether a holder of `locked` that hangs is overtaken: then what it writes afterwards must be conditional."""
+
     def read(self, key: str) -> bytes:
         """Return the whole object; `MissingObjectError` if there is none."""
+
+    def read_range(self, key: str, offset: int, size: int) -> bytes:
+        """Return `size` bytes from `offset` on; fewer if the object ends before."""
 
     def size(self, key: str) -> int | None:
         """Return the object's size in bytes, or None if there is none."""
@@ -47,6 +55,9 @@ class Objects(Protocol):
 
     def replace(self, key: str, data: bytes) -> None:
         """Write an object, durably; a reader sees the old one or the new one, never a mixture."""
+
+    def swap(self, key: str, data: bytes, expected: bytes | None) -> None:
+        """Replace an object that still is `expected` (None: not there), or raise `ConflictError`. Called under `locked(key)`."""
 
     def delete(self, prefix: str) -> None:
         """Remove the object or everything below the prefix; nothing happens if there is none."""
@@ -70,6 +81,8 @@ class Objects(Protocol):
 class LocalObjects:
     """Objects in a local (or network-mounted) folder."""
 
+    locks_can_break = False  # the kernel lets go of them when the process dies, and not before
+
     def __init__(self, root: Path) -> None:
         self.root = root
 
@@ -83,6 +96,16 @@ class LocalObjects:
     def read(self, key: str) -> bytes:
         try:
             return self.path(key).read_bytes()
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise MissingObjectError(f"{self.path(key)} does not exist") from error
+        except OSError as error:
+            raise explained(error, self.path(key)) from error
+
+    def read_range(self, key: str, offset: int, size: int) -> bytes:
+        try:
+            with self.path(key).open("rb") as source:
+                source.seek(offset)
+                return source.read(size)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise MissingObjectError(f"{self.path(key)} does not exist") from error
         except OSError as error:
@@ -119,6 +142,15 @@ class LocalObjects:
     def replace(self, key: str, data: bytes) -> None:
         with self._written(key, data) as temporary:
             temporary.replace(self.path(key))
+
+    def swap(self, key: str, data: bytes, expected: bytes | None) -> None:
+        try:
+            found: bytes | None = self.read(key)
+        except MissingObjectError:
+            found = None
+        if found != expected:
+            raise ConflictError(f"{self.path(key)} was changed by another process meanwhile")
+        self.replace(key, data)
 
     @contextmanager
     def _written(self, key: str, data: bytes) -> Iterator[Path]:
@@ -209,9 +241,23 @@ def open_objects(location: str | Path) -> Objects:
     'census'
     """
     text = str(location)
-    if "://" in text:
-        raise InputError(f"{text!r} is not a local folder: object-store workspaces are not supported by this version")
-    return LocalObjects(Path(text))
+    scheme, found, _ = text.partition("://")
+    if not found:
+        return LocalObjects(Path(text))
+    if scheme not in REMOTE:
+        raise InputError(f"{text!r} is neither a local folder nor an object store that cccount knows: write s3://bucket/prefix")
+    from storage.remote import RemoteObjects  # its client takes a moment to load
+
+    return RemoteObjects(text)
+
+
+def is_remote(location: str | Path) -> bool:
+    """Whether this names a place in an object store.
+
+    >>> is_remote("s3://bucket/photos"), is_remote("photos")
+    (True, False)
+    """
+    return str(location).partition("://")[0] in REMOTE and "://" in str(location)
 
 
 def _is_temporary(name: str) -> bool:
@@ -350,4 +396,7 @@ def explaining(path: Path) -> Iterator[None]:
         raise explained(error, path) from error
 
 
-__all__ = ["LocalObjects", "Objects", "explained", "explaining", "make_folder", "open_objects", "sync_folder", "temporary_beside"]
+__all__ = [
+    "LocalObjects", "Objects", "explained", "explaining", "is_remote", "make_folder", "open_objects", "sync_folder",
+    "temporary_beside",
+]  # fmt: skip

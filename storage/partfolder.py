@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage.errors import CorruptionError, MissingObjectError
+from storage.errors import ConflictError, CorruptionError, MissingObjectError
 from storage.objects import Objects
 from storage.parts import REPAIR, Part, decode_part, encode_part, parse_parts, part_key
 from storage.problems import Problem
@@ -67,8 +67,19 @@ class PartFolder:
         with self._mutex:
             part = Part(part_key(self.folder, self.rows), self.rows, None)
             self.objects.create(part.key, encode_part(table))
+            if self.objects.locks_can_break:
+                self._require_in_view(part)
             self._keep(table)
             self._view[part] = self.rows
+
+    def _require_in_view(self, part: Part) -> None:
+        """Raise `ConflictError` if a compaction has used this part's name up: the writer was overtaken while it held the lock.
+
+        The name was free because the compaction has removed a part of the same first row. Its covering part was there before, so
+        a listing after our write shows it, and what we wrote is not acknowledged; it counts as covered and is removed in time.
+        """
+        if any(other.covers(part) for other in self._list()[0] if other != part):
+            raise ConflictError(f"{self._where(part)}: another process wrote these rows first; read the log again")
 
     def compact(self, most_parts: int) -> None:
         """Merge the newest parts if there are more than `most_parts`. The caller holds the lock.

@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from storage.chain import CHAIN, UNCHAINED
 from storage.errors import CorruptionError
 from storage.schema import TableSpec
 
@@ -63,12 +65,16 @@ def parse_parts(folder: str, keys: Iterable[str]) -> tuple[list[Part], list[str]
 
 
 def encode_part(table: pa.Table) -> bytes:
-    """Return the table as parquet bytes with a digest over all of them."""
+    """Return the table as parquet bytes with a digest over all of them; a column `chain` goes into the footer (`chain.py`)."""
+    links = {}
+    if CHAIN in table.column_names:
+        digests = pc.fill_null(table.column(CHAIN), UNCHAINED).to_pylist()
+        table, links = table.drop_columns([CHAIN]), {CHAIN: "".join(digests)}
     sink = pa.BufferOutputStream()
     with pq.ParquetWriter(sink, table.schema, write_page_checksum=True, store_schema=False) as writer:
         writer.write_table(table)
         # The footer has this behind everything that comes from the rows: the last mark in the file is the right one.
-        writer.add_key_value_metadata({"digest": (_MARK + _BLANK).decode()})
+        writer.add_key_value_metadata({**links, "digest": (_MARK + _BLANK).decode()})
     data: bytes = sink.getvalue().to_pybytes()
     head, mark, tail = data.rpartition(_MARK)
     return head + mark + _digest(head, tail[len(_BLANK) :]) + tail[len(_BLANK) :]
@@ -81,10 +87,20 @@ def decode_part(data: bytes, spec: TableSpec, where: str) -> pa.Table:
         raise CorruptionError(f"{where} is damaged (its bytes are not those that were written): {REPAIR}")
     try:
         # A small part is read faster than a second thread wakes up, most of all on a busy machine.
-        table = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=len(data) > _LARGE)
+        file = pq.ParquetFile(pa.BufferReader(data))
+        table = _linked(file.read(use_threads=len(data) > _LARGE), (file.metadata.metadata or {}).get(CHAIN.encode(), b""))
         return spec.check(table, where).cast(spec.schema)
     except CorruptionError as error:
         raise CorruptionError(f"{error}: {REPAIR}") from error
+
+
+def _linked(table: pa.Table, links: bytes) -> pa.Table:
+    """Return the table with the digests of the footer, if it has any, as the column `chain`."""
+    size = len(UNCHAINED)
+    if not links or len(links) != size * table.num_rows:
+        return table
+    digests = [links[place : place + size].decode() for place in range(0, len(links), size)]
+    return table.append_column(CHAIN, pa.array([None if digest == UNCHAINED else digest for digest in digests], pa.string()))
 
 
 def _digest(head: bytes, tail: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 The position of a row is the truth of order: a campaign is its log. Every write runs under the campaign's lock together with
 the guard that checks the lease, so a stale process cannot write; an answer whose id is known is dropped, so a retry is free.
+Every answer carries the digest of the chain that ends with it (`chain.py`): one that is edited or removed later is seen.
 Appending costs the rows that are new, whatever the length of the log; memory is the rows that were read, plus the answer ids.
 """
 
@@ -12,16 +13,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from storage.chain import REPAIR as CHAIN_REPAIR
+from storage.chain import START, digests, first_broken, plain_rows
 from storage.checks import check_answers, check_table
 from storage.errors import ConflictError, InputError
-from storage.journal import JOURNAL, journal_problems
+from storage.journal import JOURNAL, journal_problems, sealed_tip
 from storage.lease import lease_problems
 from storage.objects import Objects
 from storage.partfolder import PartFolder
 from storage.problems import Problem
-from storage.schema import ANSWERS, QUESTIONS
+from storage.schema import ANSWERS, CHAINED, QUESTIONS
 
 Guard = Callable[[], None]
+_COLUMNS = ANSWERS.schema.names
 
 
 class QueryLog:
@@ -32,7 +36,7 @@ class QueryLog:
         self.prefix = prefix
         self._lock = f"{prefix}/lease.json"
         self._questions = PartFolder(objects, f"{prefix}/questions", QUESTIONS, numbered_by="question_id")
-        self._answers = PartFolder(objects, f"{prefix}/answers", ANSWERS)
+        self._answers = PartFolder(objects, f"{prefix}/answers", CHAINED)
         self._ids: set[str] = set()
         self._ids_of = 0  # rows of the answer log whose ids are in the set
 
@@ -65,7 +69,8 @@ class QueryLog:
                 guard()
             new = self._unknown(table)
             if new.num_rows:
-                self._answers.append(new)
+                chain = pa.array(digests(plain_rows(new), self._digest()), pa.string())
+                self._answers.append(new.append_column(CHAINED.schema.field("chain"), chain))
             return int(new.num_rows)
 
     def questions(self, since: int = 0) -> pa.Table:
@@ -74,7 +79,12 @@ class QueryLog:
 
     def answers(self, since: int = 0) -> pa.Table:
         """Return the answers from position `since` on, in the order in which they were written."""
-        return _since(self._answers, since)
+        return _since(self._answers, since).select(_COLUMNS)
+
+    def tip(self) -> tuple[int, str]:
+        """Return how many answers there are, and the digest of their chain: whoever keeps it can see later that none is gone."""
+        with self.objects.locked(self._lock):
+            return self._answers.refresh(), self._digest()
 
     def compact(self, *, most_parts: int = 64) -> None:
         """Merge parts in a folder that has more than `most_parts`. Readers see every row exactly once at any moment."""
@@ -87,16 +97,21 @@ class QueryLog:
     def problems(self) -> Iterator[Problem]:
         """Check parts, rows, ids, lease, leftovers, and the journal if it lies here; nothing is raised for damage."""
         damage = [*self._questions.problems(), *self._answers.problems()]
-        yield from damage
+        yield from damage  # each check makes sense only where the ones before it found nothing
+        journal = Path(self.objects.location) / self.prefix / JOURNAL
+        has_journal = not self.objects.locks_can_break and self.objects.size(f"{self.prefix}/{JOURNAL}") is not None
         if not damage:
-            yield from self._contradictions()
+            contradictions = list(self._contradictions())
+            yield from contradictions
+            if not contradictions:
+                yield from self._chain_problems(sealed_tip(journal) if has_journal else None)
         yield from lease_problems(self.objects, self._lock)
         for key in self.objects.leftovers(self.prefix):
             yield Problem(
                 f"{self.objects.location}/{key}", "a dead writer left it behind", "delete it: it was never a part of the log"
             )
-        if self.objects.size(f"{self.prefix}/{JOURNAL}") is not None:
-            yield from journal_problems(Path(self.objects.location) / self.prefix / JOURNAL)
+        if has_journal:
+            yield from journal_problems(journal)
 
     def _unknown(self, table: pa.Table) -> pa.Table:
         """Return the rows whose answer id is neither in the log nor in an earlier row. The caller holds the lock."""
@@ -110,6 +125,36 @@ class QueryLog:
                 seen.add(answer_id)
                 fresh.append(row)
         return table if len(fresh) == table.num_rows else table.take(pa.array(fresh, pa.int64()))
+
+    def _digest(self) -> str:
+        """Return the digest of the last row that has been read."""
+        if not self._answers.rows:
+            return START
+        found = self._answers.table(self._answers.rows - 1).column("chain")[0].as_py()
+        if found is not None:
+            return str(found)
+        # The rows are older than chains: from now on the chain covers them, too.
+        *_, last = digests(plain_rows(self._answers.table().select(_COLUMNS)), START)
+        return last
+
+    def _chain_problems(self, sealed: tuple[int, str] | None = None) -> Iterator[Problem]:
+        """Follow the chain through all answers; `sealed` is what `tip` returned at some time before."""
+        self._answers.refresh()
+        table = self._answers.table()
+        stored = table.column("chain").to_pylist()
+        broken, _ = first_broken(plain_rows(table.select(_COLUMNS)), stored, START)
+        where = f"{self.objects.location}/{self.prefix}/answers"
+        if broken is not None:
+            name = table.column("answer_id")[broken].as_py()
+            problem = f"row {broken} (answer {name!r}) breaks the chain: it was edited, or a row before it removed or put in"
+            yield Problem(where, problem, CHAIN_REPAIR)
+        rows, digest = sealed or (0, START)
+        if rows > table.num_rows:
+            problem = f"{rows} answers were sealed, and only {table.num_rows} are here: the newest are missing"
+            yield Problem(where, problem, CHAIN_REPAIR)
+        elif rows and broken is None and stored[rows - 1] != digest:
+            problem = f"the chain up to row {rows - 1} is not the one that was sealed: rows were changed and chained anew"
+            yield Problem(where, problem, CHAIN_REPAIR)
 
     def _contradictions(self) -> Iterator[Problem]:
         """What only the two folders together show: doubled answers, and newest parts that got lost."""

@@ -73,6 +73,7 @@ class Column:
     type: pa.DataType
     meaning: str
     required: bool = True
+    later: bool = False  # older workspaces lack it: it reads as empty there
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,8 @@ class TableSpec:
     def check(self, table: pa.Table, where: str) -> pa.Table:
         """Return the table in declared column order; `CorruptionError` if a column is missing, mistyped or wrongly empty."""
         for column in self.columns:
+            if column.name not in table.column_names and column.later:
+                table = table.append_column(column.name, pa.nulls(table.num_rows, column.type))
             if column.name not in table.column_names:
                 raise CorruptionError(f"{where}: the column {column.name!r} of the {self.name} table is missing")
             found = table.schema.field(column.name).type
@@ -144,6 +147,19 @@ ANSWERS = TableSpec("answers", (
     Column("undoes", pa.string(), "answer_id that this row takes back", required=False),
 ))  # fmt: skip
 
+# Answers in memory, each with the digest of the chain that ends with it. In a part the digests stand in the footer (`parts.py`).
+CHAINED = TableSpec("answers", (
+    *ANSWERS.columns,
+    Column("chain", pa.string(), "digest of this row and the chain before it", required=False, later=True),
+))  # fmt: skip
+
+GOLD = TableSpec("gold", (
+    Column("u", pa.int64(), "item"),
+    Column("v", pa.int64(), "item"),
+    Column("value", pa.float64(), "1 same, 0 different"),
+    Column("origin", pa.string(), "the file that it came from"),
+))  # fmt: skip
+
 LABELS = TableSpec("labels", (
     Column("item", pa.int64(), "row number in the collection"),
     Column("id", pa.string(), "the user's name for the item"),
@@ -155,10 +171,18 @@ GROUPINGS = TableSpec("groupings", (
     Column("questions", pa.int64(), "asked of the oracle"),
     Column("inferred", pa.int64(), "answered for free by the constraint closure"),
     Column("clusters", pa.int64(), "how many there are"),
+    Column("entropy", pa.float64(), "of the cluster sizes, in nats: falls as parts of one class are joined"),
     Column("nmi", pa.float64(), "normalised mutual information with the labels, where there are any", required=False),
     Column("ari", pa.float64(), "adjusted Rand index with the labels, where there are any", required=False),
+    Column("warning", pa.string(), "what whoever pays for the answers should know", required=False),
     Column("state", pa.string(), "running, waiting, done or stopped"),
     Column("refreshed_at", _TIME, "when"),
+))  # fmt: skip
+
+NEXT = TableSpec("next", (
+    Column("u", pa.int64(), "item"),
+    Column("v", pa.int64(), "item"),
+    Column("purpose", pa.string(), "why the sampler would ask this now: the most uncertain first"),
 ))  # fmt: skip
 
 ESTIMATES = TableSpec("estimates", (
@@ -171,4 +195,5 @@ ESTIMATES = TableSpec("estimates", (
     Column("level", pa.float64(), "of the interval"),
     Column("state", pa.string(), "running, waiting, done or stopped"),
     Column("refreshed_at", _TIME, "when"),
+    Column("forecast", pa.int64(), "questions in all until the wanted width, where it can be said", required=False, later=True),
 ))  # fmt: skip

@@ -51,6 +51,7 @@ class Settings(_TomlFile):
     version: str
     parameters: dict[str, Scalar]
     fingerprints: dict[str, str]
+    overlap: int | None = None  # people who answer each question; None: one
 
 
 @dataclass(frozen=True, slots=True)

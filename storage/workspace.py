@@ -18,9 +18,10 @@ from storage.arrays import JSON, ShardedArray, array_problems
 from storage.collection import KEY as COLLECTION_KEY
 from storage.collection import Collection, collection_problems, read_collection, write_collection
 from storage.errors import CorruptionError, InputError, MissingObjectError, StoreError, WorkspaceError
-from storage.objects import Objects, explained, make_folder, open_objects
+from storage.objects import Objects, explained, is_remote, make_folder, open_objects
 from storage.problems import Problem
 from storage.schema import ARRAYS, FORMAT, ArraySpec
+from storage.scratch import ScratchPath, StorePath
 from storage.version import __version__
 
 _KEY = "workspace.toml"
@@ -50,7 +51,7 @@ class Workspace:
         """Make a workspace with this collection. Killed or out of disk it leaves no workspace, and can be called again."""
         collection = Collection(table)
         objects = open_objects(location)
-        if Path(location).exists() and not Path(location).is_dir():
+        if not is_remote(location) and Path(location).exists() and not Path(location).is_dir():
             raise InputError(f"{location} is a file: choose a folder for the workspace")
         with objects.locked(_KEY):
             if objects.size(_KEY) is not None:
@@ -111,12 +112,30 @@ class Workspace:
         return sorted(parts[1] for parts in keys if len(parts) == 3 and parts[2] == "campaign.toml")
 
     def cache_folder(self) -> Path:
-        """Return a folder of this host for row caches: $CCCOUNT_CACHE/<workspace id> if set, else in the workspace."""
-        set_by_user = os.environ.get("CCCOUNT_CACHE")
-        return _made(Path(set_by_user) / self.uuid if set_by_user else Path(self.location) / ".cache")
+        """Return a folder of this host for row caches: $CCCOUNT_CACHE/<workspace id> if set, else in the workspace.
 
-    def scratch(self, name: str) -> Path:
-        """Return a folder for partial results of a stage, shared by the workers that share the workspace's file system."""
+        A workspace in an object store has it in the user's cache folder.
+        """
+        set_by_user = os.environ.get("CCCOUNT_CACHE")
+        if set_by_user:
+            return _made(Path(set_by_user) / self.uuid)
+        return _made(_of_user("XDG_CACHE_HOME", ".cache") / self.uuid if self.is_remote else Path(self.location) / ".cache")
+
+    def state_folder(self) -> Path:
+        """Return a folder of this host for what must not be lost before it is in the store: the journals of its campaigns."""
+        set_by_user = os.environ.get("CCCOUNT_STATE")
+        if set_by_user:
+            return _made(Path(set_by_user) / self.uuid)
+        return _made(_of_user("XDG_STATE_HOME", ".local/state") / self.uuid if self.is_remote else Path(self.location))
+
+    @property
+    def is_remote(self) -> bool:
+        return is_remote(self.location)
+
+    def scratch(self, name: str) -> ScratchPath:
+        """Return where partial results of a stage lie: in the workspace, where all of its workers see them."""
+        if self.is_remote:
+            return StorePath(self.objects, f".scratch/{name}".rstrip("/"))
         return _made(Path(self.location) / ".scratch" / name)
 
     def problems(self, checked: Callable[[], None] | None = None) -> Iterator[Problem]:
@@ -158,6 +177,10 @@ def _refuse_foreign(objects: Objects) -> None:
             raise InputError(
                 f"{objects.location}/{key} is there already and belongs to no workspace: choose another folder, or move it away"
             )
+
+
+def _of_user(variable: str, otherwise: str) -> Path:
+    return Path(os.environ.get(variable) or Path.home() / otherwise) / "cccount"
 
 
 def _made(folder: Path) -> Path:

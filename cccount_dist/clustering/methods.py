@@ -58,7 +58,19 @@ def _hacc(inputs: GroupingInputs) -> Sampler[Grouping]:
 def _evidence(inputs: GroupingInputs) -> Sampler[Grouping]:
     from cccount_dist.clustering.evidence.sampler import evidence_sampler
 
+    if inputs.parameters:
+        raise InputError(f"evidence has no parameter {next(iter(inputs.parameters))!r}: it takes none")
+    if inputs.clusters is not None:
+        raise InputError(
+            "evidence finds the number of clusters itself: leave --clusters out, or use --method hacc, which needs it"
+        )
     return evidence_sampler(inputs.vectors, inputs.neighbors)
+
+
+def _apc(inputs: GroupingInputs) -> Sampler[Grouping]:
+    from cccount_dist.clustering.apc.build import apc
+
+    return apc(inputs)
 
 
 def _spectral(rule: Literal["iu-red", "s-and-t", "random"], *, interleaved: bool = True) -> Builder:
@@ -78,7 +90,7 @@ _RATING: dict[str, Builder] = {
     "s-and-t-pure": _spectral("s-and-t", interleaved=False),
     "random-ratings": _spectral("random"),
 }
-_BUILDERS: dict[str, Builder] = {"evidence": _evidence, "hacc": _hacc, **_RATING}
+_BUILDERS: dict[str, Builder] = {"evidence": _evidence, "apc": _apc, "hacc": _hacc, **_RATING}
 METHODS = tuple(_BUILDERS)
 RATING_METHODS = tuple(_RATING)
 AUTO = "evidence"  # what `auto` stands for: never told K, and the best one on every data set that was measured

@@ -1,9 +1,13 @@
 """What every grouping sampler returns."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cccount_dist.sampling.types import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,16 +15,21 @@ class Grouping:
     """A cluster number for every item, from 0 by first appearance; -1 without a vector, or before a grouping is known."""
 
     labels: NDArray[np.int64]  # (n,)
-
-    @property
-    def note(self) -> str:
-        """What a reader must know before using the groups; empty if there is nothing."""
-        return ""
+    # What the person who pays for the answers should know, for example that the embedding hardly helps.
+    warning: str | None = field(default=None, kw_only=True)
 
     @property
     def clusters(self) -> int:
         """How many clusters there are."""
         return int(self.labels.max(initial=-1)) + 1
+
+
+@runtime_checkable
+class Previewing(Protocol):
+    """A sampler that can say what it would ask, without asking it: nothing that it asks later changes by that."""
+
+    def preview(self, limit: int) -> Sequence[Question]:
+        """Return up to `limit` questions, the most uncertain first."""
 
 
 def numbered(labels: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -5,14 +5,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cccount_dist.clustering.methods import GroupingInputs, make_grouper, needs_vectors, without_vectors
-from cccount_dist.clustering.result import Grouping
-from cccount_dist.metrics import ari, nmi
+from cccount_dist.clustering.result import Grouping, Previewing
+from cccount_dist.metrics import ari, entropy, nmi
 from cccount_dist.runner import CampaignRunner, State
 from cccount_dist.sampling.types import Sampler
 from storage.rowcache import row_cache
-from storage.schema import GROUPINGS, LABELS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY
+from storage.schema import GROUPINGS, LABELS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, NEXT
 from storage.settings import Goal
 from storage.workspace import Workspace
+
+PREVIEW = 12  # questions that a report shows as the next ones
 
 
 class ClusterRunner(CampaignRunner[Grouping]):
@@ -55,14 +57,22 @@ class ClusterRunner(CampaignRunner[Grouping]):
             "questions": self.ledger.questions,
             "inferred": self.ledger.inferred,
             "clusters": result.clusters,
+            "entropy": entropy(result.labels),
             "nmi": mutual,
             "ari": rand,
+            "warning": result.warning,
             "state": state,
         }
         self.folder.append_row(GROUPINGS, row)
         if state != "running":  # labels of a step that goes on at once would only be overwritten
             columns = {"item": np.arange(collection.items), "id": list(collection.ids), "cluster": result.labels}
             self.folder.write_table(LABELS, pa.table(columns, schema=LABELS.schema))
+            self.folder.write_table(NEXT, pa.Table.from_pylist(self._next(), schema=NEXT.schema))
+
+    def _next(self) -> list[dict[str, object]]:
+        """What would be asked now, for the report; open questions first."""
+        ahead = self.sampler.preview(PREVIEW) if isinstance(self.sampler, Previewing) else []
+        return [{"u": q.u, "v": q.v, "purpose": q.purpose} for q in [*self.pending(), *ahead][:PREVIEW]]
 
 
 def agreement(result: Grouping, labels: NDArray[np.int64] | None) -> tuple[float | None, float | None]:

@@ -21,6 +21,7 @@ class CountingInputs:
     seed: int
     level: float
     parameters: Mapping[str, Scalar] = field(default_factory=dict)  # of this method alone
+    mean_square: float | None = None  # the Euclidean scale, if that is the metric
 
 
 # Each builder imports its method when it is wanted: the command line lists the names without loading numba.
@@ -113,6 +114,7 @@ def make_counter(
     seed: int = 0,
     level: float = 0.95,
     parameters: Mapping[str, Scalar] | None = None,
+    mean_square: float | None = None,
 ) -> Sampler[CountResult]:
     """Return a new sampler of the number of clusters.
 
@@ -122,5 +124,6 @@ def make_counter(
     vectors : (n, d) float32, prepared for dot products; an array or a memory map
     degree : (n,) float64, NaN for an item without a vector, which is not counted
     parameters : of this method alone, see its module; what is not given has its default
+    mean_square : the mean squared distance of two items, if the metric is Euclidean (`metrics.EuclideanScale`)
     """
-    return _BUILDERS[resolve_method(method)](CountingInputs(vectors, degree, seed, level, parameters or {}))
+    return _BUILDERS[resolve_method(method)](CountingInputs(vectors, degree, seed, level, parameters or {}, mean_square))

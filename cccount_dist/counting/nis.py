@@ -1,7 +1,7 @@
 """Nested importance sampling (NIS), equations 6 and 7: Q(u) ∝ 1/(1 + degree(u)), q_u(v) ∝ ŝ(u, v) for v ≠ u.
 
 Theorem 1 assumes q_u(v) > 0 everywhere, which a similarity clipped at 0 does not give; so one draw in ten is uniform:
-q_u(v) = 0.9 ŝ(u, v)/Σŝ + 0.1/(n - 1), except for the softmax. O(n) memory, and O(n d) time for each row of similarity.
+q_u(v) = 0.9 ŝ(u, v)/Σŝ + 0.1/(n - 1), except for the softmax. A row of similarity takes O(n d) time, and is never held whole.
 """
 
 import numpy as np
@@ -38,7 +38,7 @@ class ImportanceProposal:
     def draw(self, u: int, uniform: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The first random number says which part of the mixture is drawn from, the second where it falls."""
         population = self._population
-        near = WeightedDraws.of(population.restrict(self._similarity.row(u)))
+        near = self._similarity.draws(u, population)
         place = uniform_others(uniform[:, 1], population.items, population.place(u))
         if near.total == 0:
             return population.to_items(place), np.full(len(place), 1.0 / (population.items - 1))
@@ -50,6 +50,7 @@ class ImportanceProposal:
 def nis(
     vectors: NDArray[np.float32],
     degree: NDArray[np.float64],
+    mean_square: float | None = None,
     *,
     seed: int = 0,
     level: float = 0.95,
@@ -62,8 +63,9 @@ def nis(
     ----------
     vectors : (n, d) float32, prepared; an array or a memory map
     degree : (n,) float64, sum of the similarity to all other items; NaN for an item without a vector, which is not counted
+    mean_square : the Euclidean scale, if that is the metric
     similarity : that of the vectors, unless given (`similarities.py`)
     ratio : M = ratio · N
     """
-    proposal = ImportanceProposal(metric_similarity(vectors, degree) if similarity is None else similarity)
+    proposal = ImportanceProposal(metric_similarity(vectors, degree, mean_square) if similarity is None else similarity)
     return NestedSampler(proposal, seed=seed, level=level, ratio=ratio)

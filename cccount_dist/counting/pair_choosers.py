@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.counting.similarities import dots
 from cccount_dist.sampling.types import DIFFERENT, SAME
+from cccount_dist.similarity.rows import SimilarityRows
 from storage.errors import InputError
 
 
@@ -54,7 +54,7 @@ class ExplorePairs:
         self._vectors = vectors
         self._clusters = clusters
         self._random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
-        self._lengths = np.square(vectors.astype(np.float64)).sum(axis=1)
+        self._rows = SimilarityRows(vectors, mean_square=1.0)  # similarity 1 - |u - v|²
         self._distance = np.full(len(vectors), np.inf)  # squared, to the nearest item that was taken; -1 for those
         self._taken: list[_Taken] = []
         self._founders: list[int] = []
@@ -106,7 +106,7 @@ class ExplorePairs:
         return int(left[int(self._random.random() * len(left))])
 
     def _take(self, item: int) -> _Taken:
-        squared = self._lengths + self._lengths[item] - 2.0 * dots(self._vectors, item)
+        squared = 1.0 - self._rows.raw(item).astype(np.float64)
         taken = self._distance < 0
         self._distance = np.minimum(self._distance, np.maximum(squared, 0.0))
         self._distance[taken] = -1.0

@@ -105,7 +105,7 @@ def _similarity(inputs: "CountingInputs", given: Parameters, *, default: str) ->
     sigma = given.number("sigma", 0.0) if name == "soft" else 0.0
     given.finish()
     if name == "softmax":
-        return softmax_similarity(inputs.vectors, inputs.degree, tau=tau)
+        return softmax_similarity(inputs.vectors, inputs.degree, tau=tau, mean_square=inputs.mean_square)
     if name == "soft":
         return soft_similarity(inputs.vectors, seed=inputs.seed, clusters=clusters or None, sigma=sigma or None)
-    return metric_similarity(inputs.vectors, inputs.degree)
+    return metric_similarity(inputs.vectors, inputs.degree, inputs.mean_square)

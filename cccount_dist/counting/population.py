@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from cccount_dist.similarity.rows import Items
 from storage.errors import InputError
 
 
@@ -29,6 +30,8 @@ class Population:
     def to_items(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         return self._items[places].astype(np.int64)
 
-    def restrict(self, row: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the entries of a row over all items that belong to items of the population."""
-        return row if self.items == self._all else row[self._items]
+    def at(self, places: Items) -> Items:
+        """Return the items at these places, as a slice where nobody is left out: a slice of vectors is read without a copy."""
+        if isinstance(places, slice) and self.items == self._all:
+            return places
+        return self._items[places].astype(np.int64)

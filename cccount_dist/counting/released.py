@@ -8,6 +8,7 @@ cross. Theirs are also N : M = 1 : 1 and a variance divided by N. Kept for compa
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import NormalDist
 from typing import Protocol
 
@@ -18,7 +19,8 @@ from cccount_dist.counting.nested import NestedSampler, Proposal
 from cccount_dist.counting.nested_mc import UniformProposal
 from cccount_dist.counting.population import Population
 from cccount_dist.counting.similarities import Similarity
-from cccount_dist.similarity.draws import WeightedDraws
+from cccount_dist.similarity.draws import StreamedDraws, WeightedDraws
+from cccount_dist.similarity.rows import Items, own_places
 
 RELEASED_RATIO = 1
 FLOOR = 0.01  # of a similarity that can be 0: their softmax never is
@@ -40,7 +42,7 @@ class ReleasedProposal:
         self._similarity = similarity
         self._population = Population(similarity.degree)
         self._outer = WeightedDraws.of(1.0 / (1.0 + self._population.degree))
-        self._last: tuple[int, WeightedDraws] | None = None  # the row of the anchor at hand is needed twice
+        self._last: tuple[int, StreamedDraws] | None = None  # the row of the anchor at hand is needed twice
 
     @property
     def items(self) -> int:
@@ -58,14 +60,17 @@ class ReleasedProposal:
     def own(self, u: int) -> float:
         return float(self._near(u).probability(np.array([self._population.place(u)]))[0])
 
-    def _near(self, u: int) -> WeightedDraws:
+    def _near(self, u: int) -> StreamedDraws:
         if self._last is None or self._last[0] != u:
-            row = np.array(self._similarity.row(u))
-            if not self._similarity.positive:
-                np.maximum(row, FLOOR, out=row)
-            row[u] = self._similarity.OWN
-            self._last = u, WeightedDraws.of(self._population.restrict(row))
+            self._last = u, replace(self._similarity, weights=self._with_own).draws(u, self._population)
         return self._last[1]
+
+    def _with_own(self, u: int, items: Items) -> NDArray[np.floating]:
+        weights = self._similarity.weights(u, items)
+        if not self._similarity.positive:
+            np.maximum(weights, FLOOR, out=weights)
+        weights[own_places(u, items, len(self._similarity.degree))] = self._similarity.OWN
+        return weights
 
 
 class ReleasedUniform(UniformProposal):

@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 
+from cccount_dist.counting.forecast import forecast_questions
 from cccount_dist.counting.methods import make_counter
 from cccount_dist.counting.result import CountResult
 from cccount_dist.runner import CampaignRunner, State
 from cccount_dist.sampling.types import Sampler
 from storage.schema import ESTIMATES
 from storage.settings import Goal
+
+_MOST_QUESTIONS = 10**15  # more cannot be meant, and a wide interval early in a campaign can forecast anything
 
 
 class CountRunner(CampaignRunner[CountResult]):
@@ -22,6 +25,7 @@ class CountRunner(CampaignRunner[CountResult]):
             seed=settings.seed,
             level=settings.level,
             parameters=settings.parameters,
+            mean_square=inputs.mean_square,
         )
 
     def result(self) -> CountResult:
@@ -38,6 +42,13 @@ class CountRunner(CampaignRunner[CountResult]):
     def reached_target(self, goal: Goal) -> bool | None:
         return None if goal.target_width is None else self.result().relative_width <= goal.target_width
 
+    def _forecast(self, result: CountResult) -> int | None:
+        """Questions in all until the wanted width, a page counted as the questions that take a person as long."""
+        goal = self.folder.goal()
+        effort = self.ledger.questions + self.ledger.glances * goal.page_cost
+        found = forecast_questions(result, effort, goal.target_width)
+        return None if found is None else min(found, _MOST_QUESTIONS)
+
     def write_results(self, state: State, result: CountResult) -> None:
         row = {
             "answers": self.ledger.position,
@@ -48,5 +59,6 @@ class CountRunner(CampaignRunner[CountResult]):
             "high": result.high,
             "level": result.level,
             "state": state,
+            "forecast": self._forecast(result),
         }
         self.folder.append_row(ESTIMATES, row)

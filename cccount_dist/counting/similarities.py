@@ -1,7 +1,8 @@
-"""The similarities ŝ of section 4: the workspace's own (cosine, correlation), k-means soft assignments, softmax.
+"""The similarities ŝ of section 4: the workspace's own (any metric), k-means soft assignments, softmax.
 
 `soft`: w_i = exp(-|x_i - c_k|²/2σ²) for the k centres at the elbow (equation 10), and the correlation of w_u and w_v (equation
-11); (n, k) float32. `softmax`: exp(cos/τ), each row divided by its sum. A row takes O(n d), for `soft` O(n k); nothing is n × n.
+11); (n, k) float32. `softmax`: exp(cos/τ), each row divided by its sum (with the Euclidean metric: of its similarity).
+A row takes O(n d), for `soft` O(n k), and is drawn from block by block (`similarity/rows.py`); nothing is n × n.
 """
 
 from collections.abc import Callable
@@ -14,8 +15,10 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.clustering.kmeans import KMeansFit, kmeans, squared_distances
 from cccount_dist.counting.baselines.elbow import kmeans_elbow
+from cccount_dist.counting.population import Population
+from cccount_dist.similarity.draws import StreamedDraws
 from cccount_dist.similarity.metrics import prepare, usable
-from cccount_dist.similarity.rows import BLOCK_ROWS, row_weights
+from cccount_dist.similarity.rows import BLOCK_ROWS, Items, SimilarityRows, own_places
 from storage.errors import InputError
 
 SIMILARITIES = ("metric", "soft", "softmax")
@@ -30,18 +33,22 @@ class Similarity:
     """What the proposals of a nested sampler are made from."""
 
     name: str
-    row: Callable[[int], NDArray[np.floating]]  # weights in [0, 1] of item u to all items; 0 to itself
+    weights: Callable[[int, Items], NDArray[np.floating]]  # weights in [0, 1] of item u to some items; 0 to itself
     degree: NDArray[np.float64]  # (n,) decides Q ∝ 1/(1 + degree); NaN for an item that is not counted
     positive: bool  # whether every weight is above 0, so that no pair is out of reach
 
-    OWN = 1.0  # weight of an item to itself, on the scale of `row`
+    OWN = 1.0  # weight of an item to itself, on the scale of `weights`
+
+    def draws(self, u: int, population: Population) -> StreamedDraws:
+        """Return draws of places of the population, each with the weight of its item."""
+        return StreamedDraws(lambda places: self.weights(u, population.at(places)), population.items, BLOCK_ROWS)
 
 
-def metric_similarity(vectors: NDArray[np.float32], degree: NDArray[np.float64]) -> Similarity:
-    """Return the clipped similarity of prepared vectors: cosine or correlation."""
+def metric_similarity(vectors: NDArray[np.float32], degree: NDArray[np.float64], mean_square: float | None = None) -> Similarity:
+    """Return the clipped similarity of prepared vectors: cosine or correlation, or with `mean_square` the Euclidean one."""
     if len(vectors) != len(degree):
         raise InputError(f"there are {len(vectors)} vectors and {len(degree)} degrees: they must be of the same items")
-    return Similarity("metric", lambda u: row_weights(vectors, u), degree, positive=False)
+    return Similarity("metric", SimilarityRows(vectors, mean_square).weights, degree, positive=False)
 
 
 def soft_similarity(
@@ -59,7 +66,7 @@ def soft_similarity(
     soft[rows] = soft_assignments(items, fit, sigma=sigma)
     degrees = np.full(len(vectors), np.nan)
     degrees[rows] = _degree(soft if rows.all() else soft[rows], seed)
-    return Similarity("soft", lambda u: row_weights(soft, u), degrees, positive=False)
+    return Similarity("soft", SimilarityRows(soft).weights, degrees, positive=False)
 
 
 def soft_assignments(vectors: NDArray[np.float32], fit: KMeansFit, *, sigma: float | None = None) -> NDArray[np.float32]:
@@ -81,38 +88,24 @@ def soft_assignments(vectors: NDArray[np.float32], fit: KMeansFit, *, sigma: flo
     return soft
 
 
-def softmax_similarity(vectors: NDArray[np.float32], degree: NDArray[np.float64], *, tau: float = 0.5) -> Similarity:
-    """Return the softmax over a row's cosines with temperature τ. Each row sums to 1: all degrees are equal, and Q is uniform."""
+def softmax_similarity(
+    vectors: NDArray[np.float32], degree: NDArray[np.float64], *, tau: float = 0.5, mean_square: float | None = None
+) -> Similarity:
+    """Return the softmax over a row's similarities with temperature τ. Rows sum to 1: all degrees are equal, and Q is uniform."""
     if not tau >= SMALLEST_TAU:
         raise InputError(f"tau must be at least {SMALLEST_TAU}, and is {tau}")
     if len(vectors) != len(degree):
         raise InputError(f"there are {len(vectors)} vectors and {len(degree)} degrees: they must be of the same items")
 
-    def row(u: int) -> NDArray[np.float64]:
-        weights = np.exp((dots(vectors, u) - 1.0) / tau)
-        weights[u] = 0.0
+    rows = SimilarityRows(vectors, mean_square)
+
+    def softmax_weights(u: int, items: Items) -> NDArray[np.float64]:
+        found = np.clip(np.nan_to_num(rows.raw(u, items), nan=-1.0), -1.0, 1.0).astype(np.float64)
+        weights: NDArray[np.float64] = np.exp((found - 1.0) / tau)
+        weights[own_places(u, items, len(vectors))] = 0.0
         return weights
 
-    return Similarity("softmax", row, np.where(np.isnan(degree), np.nan, 0.0), positive=True)
-
-
-def dots(vectors: NDArray[np.float32], u: int) -> NDArray[np.float64]:
-    """Return the dot products of item u with all items, in [-1, 1]; -1 with an item that has no vector."""
-    found = np.empty(len(vectors))
-    row = vectors[u].copy()
-    for start in range(0, len(vectors), BLOCK_ROWS):
-        block = np.ascontiguousarray(vectors[start : start + BLOCK_ROWS])
-        _block_dots(block, row, found[start : start + BLOCK_ROWS])
-    return found
-
-
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _block_dots(block: NDArray[np.float32], row: NDArray[np.float32], out: NDArray[np.float64]) -> None:
-    for item in range(block.shape[0]):
-        total = 0.0
-        for dimension in range(block.shape[1]):  # in float64 and in order: the same on every machine
-            total += np.float64(block[item, dimension]) * np.float64(row[dimension])
-        out[item] = -1.0 if np.isnan(total) else min(max(total, -1.0), 1.0)
+    return Similarity("softmax", softmax_weights, np.where(np.isnan(degree), np.nan, 0.0), positive=True)
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]

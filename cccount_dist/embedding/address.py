@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from storage.errors import InputError
+from storage.objects import Objects, is_remote, open_objects
 
 _NUMBER = r"\d+(?:\.\d+)?"
 _FRAGMENT = re.compile(
@@ -74,14 +75,35 @@ class Address:
 
     def read(self) -> bytes:
         """Return the encoded image."""
+        if is_remote(self.path):
+            return self._read_object()
         if self.offset is None:
             return Path(self.path).read_bytes()
         with Path(self.path).open("rb") as source:
             source.seek(self.offset)
             data = source.read(self.size)
+        return self._whole(data)
+
+    def stored_size(self) -> int | None:
+        """Return the size of an image in an object store; None if it is not there."""
+        objects, key = self._object()
+        return objects.size(key)
+
+    def _object(self) -> tuple[Objects, str]:
+        scheme, _, rest = self.path.partition("://")
+        bucket, _, key = rest.partition("/")
+        return open_objects(f"{scheme}://{bucket}"), key
+
+    def _read_object(self) -> bytes:
+        objects, key = self._object()
+        if self.offset is None or self.size is None:
+            return objects.read(key)
+        return self._whole(objects.read_range(key, self.offset, self.size))
+
+    def _whole(self, data: bytes) -> bytes:
         if len(data) != self.size:
             raise InputError(
-                f"{self.path} ends before byte {self.offset + (self.size or 0)}: it has changed since `cccount init`"
+                f"{self.path} ends before byte {(self.offset or 0) + (self.size or 0)}: it has changed since `cccount init`"
             )
         return data
 

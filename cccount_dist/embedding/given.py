@@ -4,15 +4,14 @@ A vector with NaN or infinite values becomes an item without a vector, with the 
 similarity to everything is 0. Memory: one shard and one block.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from cccount_dist.embedding.readers.rows import batches, numbered
-from cccount_dist.embedding.readers.vectors import Vectors
+from cccount_dist.embedding.readers.vectors import Vectors, rebatched
 from cccount_dist.embedding.shard import NOT_FINITE, finite_rows
 from storage.arrays import JSON, ShardedArray
 from storage.errors import InputError
@@ -40,7 +39,7 @@ def given_collection(vectors: Vectors, path: Path, progress: Progress | None = N
 def write_given(array: ShardedArray, vectors: Vectors, progress: Progress | None = None) -> None:
     """Fill every shard that is not done."""
     missing = set(array.missing())
-    for shard, rows in enumerate(_rebatched(vectors.blocks(), array.shard_rows)):
+    for shard, rows in enumerate(rebatched(vectors.blocks(), array.shard_rows)):
         if shard in missing:
             start, _ = array.shard_range(shard)
             good = finite_rows(rows)
@@ -67,23 +66,6 @@ def _look_through(vectors: Vectors, path: Path, progress: Progress | None) -> di
     if len(problems) + zeros == row:
         raise InputError(f"{path}: no vector has a value other than zero")
     return problems
-
-
-def _rebatched(blocks: Iterator[NDArray[np.float32]], rows: int) -> Iterator[NDArray[np.float32]]:
-    """Cut a stream of blocks into blocks of exactly `rows` rows; the last may be shorter."""
-    held: list[NDArray[np.float32]] = []
-    count = 0
-    for block in blocks:
-        rest = block
-        while len(rest):
-            piece, rest = rest[: rows - count], rest[rows - count :]
-            held.append(piece)
-            count += len(piece)
-            if count == rows:
-                yield np.concatenate(held)
-                held, count = [], 0
-    if held:
-        yield np.concatenate(held)
 
 
 __all__ = ["ATTRIBUTES", "given_collection", "write_given"]

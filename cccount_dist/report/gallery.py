@@ -44,12 +44,13 @@ def _card(pair: JudgedPair) -> Html:
     said = element("span", verdict(pair.value), class_=f"verdict {_tone(pair.value)}")
     return element(
         "li",
-        element("div", _picture(pair.first), _picture(pair.second), class_="two"),
+        element("div", picture(pair.first), picture(pair.second), class_="two"),
         element("p", said, f" · question {pair.question_id:,}"),
     )
 
 
-def _picture(side: Thumbnail) -> Html:
+def picture(side: Thumbnail) -> Html:
+    """Return an item's picture with its name below it."""
     if side.picture is None:
         shown = element("div", "no picture", class_="none", title=side.reason)
     else:

@@ -1,7 +1,7 @@
 """Between rows of the query log and the objects that samplers and ledgers work with."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 import pyarrow as pa
@@ -44,19 +44,19 @@ def questions_of(table: pa.Table) -> list[Question]:
     return [Question(id_, u, v, _kind(kind), purpose, page) for id_, u, v, kind, purpose, page in zip(*columns, strict=True)]
 
 
-def answers_table(answers: Sequence[LoggedAnswer], *, seconds: Sequence[float] | None = None) -> pa.Table:
-    """Rows of `answers/`, stamped with the present time."""
-    now = datetime.now(UTC)
+def answers_table(answers: Sequence[LoggedAnswer]) -> pa.Table:
+    """Rows of `answers/`; those without a time are stamped with the present one."""
+    now = microseconds(datetime.now(UTC))
     columns = {
         "answer_id": [a.id for a in answers],
         "question_id": [a.question_id for a in answers],
         "u": [a.u for a in answers],
         "v": [a.v for a in answers],
         "value": [a.value for a in answers],
-        "page": [None] * len(answers),
+        "page": [a.page for a in answers],
         "annotator": [a.annotator for a in answers],
-        "answered_at": [now] * len(answers),
-        "seconds": [0.0] * len(answers) if seconds is None else list(seconds),
+        "answered_at": [now if a.at is None else a.at for a in answers],
+        "seconds": [a.seconds for a in answers],
         "source": [a.source for a in answers],
         "undoes": [a.undoes for a in answers],
     }
@@ -64,8 +64,22 @@ def answers_table(answers: Sequence[LoggedAnswer], *, seconds: Sequence[float] |
 
 
 def answers_of(table: pa.Table) -> list[LoggedAnswer]:
-    names = ("answer_id", "question_id", "u", "v", "value", "source", "annotator", "undoes")
-    return [LoggedAnswer(*row) for row in zip(*(table.column(name).to_pylist() for name in names), strict=True)]
+    names = ("answer_id", "question_id", "u", "v", "value", "source", "annotator", "undoes", "page", "seconds")
+    columns = [table.column(name).to_pylist() for name in names]
+    # Whole numbers: a million Python datetimes would take longer than all the rest.
+    return [LoggedAnswer(*row) for row in zip(*columns, table.column("answered_at").cast(pa.int64()).to_pylist(), strict=True)]
+
+
+def microseconds(moment: datetime) -> int:
+    """Return a moment as the log keeps it.
+
+    >>> microseconds(datetime(1970, 1, 1, 0, 0, 1, 5, UTC))
+    1000005
+    """
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _kind(text: str) -> Kind:

@@ -1,22 +1,19 @@
 """The Dask tasks of the approximate engine: learn centres, map items to them, search near lists, measure the recall.
 
-An item is compared with the items of its PROBES nearest lists only; each comparison is as exact as in the exact pass. Tasks
-take all items of some neighbouring lists at once, so that a list is one matrix product for everybody who looks at it, where
-a library that answers one query after another reads it again for each (measured in docs/neighbors.md).
+faiss makes the centres and finds those near an item (`coarse.py`). An item is compared with the items of its PROBES nearest lists
+only; each comparison is as exact as in the exact pass. Tasks take all items of some neighbouring lists at once, so that a list is
+one matrix product for everybody who looks at it: faiss's own list scan is slower at the same recall (docs/neighbors.md).
 Time O(n √n d); memory O(T d) for a task of T items, and O(n k) once, to put the results in order.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.similarity.blocks import Block, make_block
-from cccount_dist.similarity.coarse import SAMPLES, centres_for, learn_centres, near_centres, scan_rows
+from cccount_dist.similarity.coarse import SAMPLES, centres_for, learn_centres, near_centres, one_thread, scan_rows
 from cccount_dist.similarity.degrees import SAMPLE, Reference, estimate_degrees
 from cccount_dist.similarity.exact import ExactPass, open_vectors
 from cccount_dist.similarity.finish import finish
@@ -25,6 +22,7 @@ from cccount_dist.similarity.memory import forget_pages, peak_bytes, projected_a
 from cccount_dist.similarity.metrics import usable
 from cccount_dist.similarity.partial import read_arrays, write_arrays
 from storage.schema import DEGREE, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY
+from storage.scratch import ScratchPath
 from storage.workspace import Workspace
 
 PROBES = 32
@@ -46,7 +44,7 @@ class ApproximatePass(ExactPass):
     def task_bytes(self, *, store: bool) -> int:  # noqa: ARG002 (never with a store)
         return projected_approximate_bytes(self.grid.items, self.grid, self.dimensions, self.k, self.probes)
 
-    def file(self, name: str, number: int = 0) -> Path:
+    def file(self, name: str, number: int = 0) -> ScratchPath:
         return self.folder / f"{name}-{number:06d}"
 
 
@@ -57,8 +55,8 @@ def learn(job: ApproximatePass, _: int = 0) -> int:
     good = np.concatenate([usable(rows) for rows in _blocks(vectors)])
     items = rng.permutation(np.flatnonzero(good))
     centres = min(centres_for(job.grid.items), len(items))
-    with _one_thread():
-        found = learn_centres(_coordinates(job, _block(job, vectors, items[: SAMPLES * centres])), centres, rng)
+    with one_thread():
+        found = learn_centres(_coordinates(job, _block(job, vectors, items[: SAMPLES * centres])), centres, _SEED)
         sampled = np.sort(rng.permutation(items)[:SAMPLE])
         sample = _block(job, vectors, sampled).right
         total = np.zeros(sample.shape[1])
@@ -74,7 +72,7 @@ def learn(job: ApproximatePass, _: int = 0) -> int:
 def map_block(job: ApproximatePass, block: int) -> int:
     """Find the centres nearest to every item of a block."""
     start, stop = job.grid.rows(block)
-    with _one_thread():
+    with one_thread():
         mine = _block(job, open_vectors(job), np.arange(start, stop))
         near = near_centres(_coordinates(job, mine), read_arrays(job.file("learnt"))[0], job.probes)
     near[~mine.usable] = -1
@@ -106,7 +104,7 @@ def search_block(job: ApproximatePass, number: int) -> int:
     block = _block(job, vectors, items)
     (near,) = read_arrays(job.file("visits", number))
     lists = new_lists(block.usable, block.margin, job.k)
-    with _one_thread():
+    with one_thread():
         for centre, rows in _visits(near):
             members = order[starts[centre] : starts[centre + 1]]
             if len(members):
@@ -175,7 +173,7 @@ def measure_recall(job: ApproximatePass, part: tuple[int, int]) -> tuple[float, 
     items = recall_items(job)[slice(*part)]
     mine = _block(job, vectors, items)
     lists = new_lists(mine.usable, mine.margin, job.k)
-    with _one_thread():
+    with one_thread():
         for start in range(0, len(vectors), _ROWS):
             _compare(job, vectors, mine, items, np.arange(len(items)), _usable_items(vectors, start), lists)
             forget_pages(vectors)
@@ -220,10 +218,3 @@ def _coordinates(job: ApproximatePass, block: Block) -> NDArray[np.float32]:
 def _blocks(vectors: NDArray[np.float32]) -> Iterator[NDArray[np.float32]]:
     for start in range(0, len(vectors), _ROWS):
         yield vectors[start : start + _ROWS]
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    # Dask's nannies set this for their workers; other ways to start one do not, and threads then fight for the cores.
-    with threadpool_limits(1, user_api="blas"):
-        yield

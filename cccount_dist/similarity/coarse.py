@@ -1,23 +1,43 @@
-"""A coarse map of the collection: centres by Lloyd's k-means on a sample, and for every item the centres nearest to it.
+"""A coarse map of the collection, by faiss: centres of k-means on a sample, and for every item the centres nearest to it.
 
-The rest of the approximate engine looks only at items that share a near centre (the inverted file of Sivic and Zisserman 2003,
-as in faiss). With 2 √n centres both steps cost about n √n. Seeded, and summed in a fixed order: the same map every time.
+The rest of the approximate engine looks only at items that share a near centre (the inverted file of Sivic and Zisserman 2003).
+With 2 √n centres both steps cost about n √n. faiss runs with a seed and one thread: the same map every time. It is an extra,
+imported when the engine is wanted.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, var-annotated, call-arg, unreachable, assignment"
 # numba infers the types of compiled functions from their arguments.
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 from numba import int32, njit
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.similarity.lanes import at_least, lowest_bit
-from cccount_dist.similarity.lists import COMPILED, LOWEST, Lists, capacity, cut, cut_all, new_lists
+from cccount_dist.similarity.lists import COMPILED, Lists, capacity, cut
 
 SAMPLES = 40  # items for each centre to learn from
+NEEDS_FAISS = "needs the extra 'approximate': pip install 'cccount[approximate]'"
 _ROUNDS = 8
-_ROWS = 1024
+
+
+def has_faiss() -> bool:
+    """Whether this process could run the approximate engine."""
+    return find_spec("faiss") is not None
+
+
+@contextmanager
+def one_thread() -> Iterator[Any]:
+    """Give faiss, and have it and numpy's BLAS use one thread: sums get one order, and workers do not fight for the cores."""
+    import faiss
+
+    with threadpool_limits(1):
+        yield faiss
 
 
 def centres_for(items: int) -> int:
@@ -29,50 +49,22 @@ def centres_for(items: int) -> int:
     return max(1, min(round(2 * math.sqrt(items)), items // 8))
 
 
-def learn_centres(sample: NDArray[np.float32], centres: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Return (centres, d) means of groups of the sample rows, which come in random order."""
-    found = sample[:centres].copy()
-    for _ in range(_ROUNDS):
-        nearest = near_centres(sample, found, 1)[:, 0]
-        order = np.argsort(nearest, kind="stable")
-        groups, starts = np.unique(nearest[order], return_index=True)
-        sums = np.add.reduceat(sample[order], starts, axis=0, dtype=np.float64)
-        found[groups] = (sums / np.diff([*starts, len(order)])[:, None]).astype(np.float32)
-        empty = np.setdiff1d(np.arange(centres), groups)
-        found[empty] = sample[rng.choice(len(sample), len(empty), replace=False)]
+def learn_centres(sample: NDArray[np.float32], centres: int, seed: int) -> NDArray[np.float32]:
+    """Return (centres, d) means of groups of the sample rows."""
+    with one_thread() as faiss:
+        fit = faiss.Kmeans(sample.shape[1], centres, niter=_ROUNDS, seed=seed, min_points_per_centroid=1)
+        fit.train(sample)
+    found: NDArray[np.float32] = fit.centroids
     return found
 
 
 def near_centres(rows: NDArray[np.float32], centres: NDArray[np.float32], probes: int) -> NDArray[np.int32]:
     """Return the centres nearest to each row, nearest first: (rows, probes)."""
-    padded = np.zeros((-(-len(centres) // 32) * 32, centres.shape[1]), np.float32)
-    padded[: len(centres)] = centres
-    half = np.full(len(padded), np.inf, np.float32)
-    half[: len(centres)] = 0.5 * np.square(centres.astype(np.float64)).sum(axis=1)
-    names = np.where(np.arange(len(padded)) < len(centres), np.arange(len(padded)), -1).astype(np.int32)
-    nearest = np.empty((len(rows), probes), np.int32)
-    for start in range(0, len(rows), _ROWS):
-        part = rows[start : start + _ROWS]
-        # |x - c|² = |x|² - 2 (x · c - |c|² / 2), and |x|² is the same for all centres.
-        scores = part @ padded.T
-        scores -= half
-        if probes == 1:
-            nearest[start : start + _ROWS, 0] = scores.argmax(axis=1)
-            continue
-        lists = new_lists(np.ones(len(part), np.bool_), np.zeros(len(part), np.float32), probes)
-        scan_rows(scores, np.arange(len(part)), names, np.full(len(part), -1), lists, probes, np.float32(0))
-        cut_all(lists, probes, np.float32(0))
-        nearest[start : start + _ROWS] = _in_order(lists, scores, probes)
+    with one_thread() as faiss:
+        index = faiss.IndexFlatL2(centres.shape[1])
+        index.add(centres)
+        nearest: NDArray[np.int32] = index.search(rows, probes)[1].astype(np.int32)
     return nearest
-
-
-def _in_order(lists: Lists, scores: NDArray[np.float32], probes: int) -> NDArray[np.int32]:
-    full = np.flatnonzero(lists.filled < 0)  # more equal centres than places: look at all of them
-    score = np.where(np.arange(lists.score.shape[1]) < lists.filled[:, None], lists.score, LOWEST)
-    order = np.lexsort((lists.item, -score), axis=1)[:, :probes]
-    best = np.take_along_axis(lists.item, order, axis=1)
-    best[full] = np.argsort(-scores[full], axis=1, kind="stable")[:, :probes]
-    return best
 
 
 @njit(**COMPILED)

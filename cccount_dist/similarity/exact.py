@@ -8,7 +8,6 @@ Time O(T² d) for a tile of T items a side; memory as `memory.py` projects it, i
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from cccount_dist.similarity.store import write_tile
 from storage.errors import WorkspaceError
 from storage.rowcache import row_cache
 from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, SIMILARITY
+from storage.scratch import ScratchPath
 from storage.workspace import Workspace
 
 _SURVEY_ROWS = 4096
@@ -45,7 +45,7 @@ class ExactPass:
     scale: EuclideanScale | None = None
 
     @property
-    def folder(self) -> Path:
+    def folder(self) -> ScratchPath:
         return Workspace.open(self.workspace).scratch(self.scratch)
 
     @property
@@ -56,14 +56,14 @@ class ExactPass:
         """Return an upper limit of the memory of a task."""
         return projected_bytes(self.grid, self.dimensions, self.k, store=store)
 
-    def part(self, tile: Tile, block: int) -> Path:
+    def part(self, tile: Tile, block: int) -> ScratchPath:
         """Where the tile leaves what it found for one of its blocks."""
         if tile.stage == 0:
             return self.state(0, block)
         partner = tile.first + tile.second - block
         return self.folder / f"part-{tile.stage}-{block:06d}-{partner:06d}"
 
-    def state(self, stage: int, block: int) -> Path:
+    def state(self, stage: int, block: int) -> ScratchPath:
         """Where everything is that was found for a block until the end of a stage."""
         return self.folder / f"state-{stage}-{block:06d}"
 
@@ -187,7 +187,7 @@ def _merged(job: ExactPass, task: MergeTask) -> Lists:
     return lists
 
 
-def _merged_files(job: ExactPass, task: MergeTask) -> list[Path]:
+def _merged_files(job: ExactPass, task: MergeTask) -> list[ScratchPath]:
     before = [job.state(max(task.stage - 1, 0), task.block)]
     tiles = job.grid.stage(task.stage) if task.stage else []
     mine = sorted((t for t in tiles if task.block in (t.first, t.second)), key=lambda t: t.first + t.second)

@@ -12,7 +12,7 @@ from cccount_dist.similarity.blocks import Scores, make_block, scores_of
 from cccount_dist.similarity.finish import finish
 from cccount_dist.similarity.grid import Grid, grid_for
 from cccount_dist.similarity.kernel import scan_diagonal, scan_tile
-from cccount_dist.similarity.lists import capacity, cut_all, new_lists
+from cccount_dist.similarity.lists import Lists, capacity, cut_all, new_lists
 from cccount_dist.similarity.metrics import Metric, euclidean_scale, prepare, usable
 from storage.errors import InputError
 
@@ -49,6 +49,18 @@ def neighbors_in_memory(x: NDArray[np.float32], k: int, metric: Metric = "cosine
 
 def run_pass(vectors: NDArray[np.float32], k: int, meaning: Scores, grid: Grid) -> Neighbors:
     """Return neighbours and degrees of prepared vectors."""
+    ranges, lists = scan_all(vectors, k, meaning, grid)
+    n = len(vectors)
+    found = Neighbors(np.empty((n, k), np.int32), np.empty((n, k), np.float32), np.empty(n))
+    for (start, stop), mine in zip(ranges, lists, strict=True):
+        cut_all(mine, k, meaning.slope)
+        found.index[start:stop], found.similarity[start:stop] = finish(vectors, np.arange(start, stop), mine, k, meaning)
+        found.degree[start:stop] = np.where(mine.usable, mine.degree, np.nan)[: stop - start]
+    return found
+
+
+def scan_all(vectors: NDArray[np.float32], k: int, meaning: Scores, grid: Grid) -> tuple[list[tuple[int, int]], list[Lists]]:
+    """Return the items of every block, and its candidates and degrees after all pairs."""
     ranges = [grid.rows(number) for number in range(grid.blocks)]
     blocks = [make_block(vectors[start:stop], grid.tile_rows, meaning) for start, stop in ranges]
     lists = [new_lists(block.usable, block.margin, k) for block in blocks]
@@ -58,10 +70,4 @@ def run_pass(vectors: NDArray[np.float32], k: int, meaning: Scores, grid: Grid) 
                 scan_diagonal(blocks[i], lists[i], ranges[i], k, meaning)
             else:
                 scan_tile(blocks[i], blocks[j], (lists[i], lists[j]), (ranges[i], ranges[j]), k, meaning)
-    n = len(vectors)
-    found = Neighbors(np.empty((n, k), np.int32), np.empty((n, k), np.float32), np.empty(n))
-    for (start, stop), mine in zip(ranges, lists, strict=True):
-        cut_all(mine, k, meaning.slope)
-        found.index[start:stop], found.similarity[start:stop] = finish(vectors, np.arange(start, stop), mine, k, meaning)
-        found.degree[start:stop] = np.where(mine.usable, mine.degree, np.nan)[: stop - start]
-    return found
+    return ranges, lists

@@ -9,7 +9,6 @@ import math
 import struct
 import zlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from cccount_dist.similarity.lists import Lists, packed
 from storage.errors import CorruptionError
-from storage.objects import explaining, temporary_beside
+from storage.scratch import ScratchPath, read_whole, write_whole
 
 _MAGIC = b"cccount1"
 _HEADER = struct.Struct("<8sII")  # magic, checksum of the rest, length of the description
@@ -38,15 +37,15 @@ def found_in(lists: Lists) -> Found:
     return Found(lists.degree, lists.filled, lists.threshold, *packed(lists))
 
 
-def write_found(path: Path, found: Found) -> None:
+def write_found(path: ScratchPath, found: Found) -> None:
     write_arrays(path, found.degree, found.count, found.threshold, found.score, found.item)
 
 
-def read_found(path: Path) -> Found:
+def read_found(path: ScratchPath) -> Found:
     return Found(*read_arrays(path))
 
 
-def write_arrays(path: Path, *arrays: NDArray[Any]) -> None:
+def write_arrays(path: ScratchPath, *arrays: NDArray[Any]) -> None:
     """Write some arrays as one file, whole or not at all."""
     parts = [np.ascontiguousarray(array) for array in arrays]
     text = json.dumps([[part.dtype.str, part.shape] for part in parts]).encode()
@@ -54,22 +53,12 @@ def write_arrays(path: Path, *arrays: NDArray[Any]) -> None:
     checksum = zlib.crc32(description)
     for part in parts:
         checksum = zlib.crc32(part.data, checksum)
-    temporary = temporary_beside(path)
-    try:
-        with explaining(path):
-            with temporary.open("xb") as sink:
-                sink.write(_HEADER.pack(_MAGIC, checksum, len(description)) + description)
-                for part in parts:
-                    sink.write(part.data)
-            temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_whole(path, [_HEADER.pack(_MAGIC, checksum, len(description)) + description, *(part.data for part in parts)])
 
 
-def read_arrays(path: Path) -> list[NDArray[Any]]:
+def read_arrays(path: ScratchPath) -> list[NDArray[Any]]:
     """Return what `write_arrays` wrote; `CorruptionError` if the file is torn or altered."""
-    with explaining(path):
-        data = path.read_bytes()
+    data = read_whole(path)
     if len(data) < _HEADER.size:
         raise _damaged(path)
     magic, checksum, length = _HEADER.unpack_from(data)
@@ -85,7 +74,7 @@ def read_arrays(path: Path) -> list[NDArray[Any]]:
     return arrays
 
 
-def is_sound(path: Path) -> bool:
+def is_sound(path: ScratchPath) -> bool:
     """Return whether the file is there and whole; one that is not is removed, so that its tile is computed again."""
     if not path.exists():
         return False
@@ -97,5 +86,5 @@ def is_sound(path: Path) -> bool:
     return True
 
 
-def _damaged(path: Path) -> CorruptionError:
+def _damaged(path: ScratchPath) -> CorruptionError:
     return CorruptionError(f"the partial result {path} is damaged: run the same command again, its tile is computed anew")

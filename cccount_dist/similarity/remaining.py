@@ -8,11 +8,14 @@ import hashlib
 import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from cccount_dist.similarity.exact import ExactPass, MergeTask, TileTask
 from cccount_dist.similarity.partial import is_sound
-from storage.errors import ConflictError
+from storage.errors import ConflictError, LeaseError
+from storage.lease import Lease
 from storage.objects import explaining
+from storage.scratch import ScratchPath, StorePath
 from storage.workspace import Workspace
 
 _PREFIX = "neighbors-"
@@ -29,22 +32,48 @@ def scratch_name(*parameters: object) -> str:
 def scratch_folder(workspace: Workspace, name: str) -> Iterator[None]:
     """Have the scratch folder of this pass to oneself; those of other passes are removed, and this one when all went well."""
     top = workspace.scratch("")
+    with _locked_folder(workspace, top) if isinstance(top, Path) else _leased_prefix(workspace, top):
+        _remove_passes(top, keep=name)
+        yield
+        _remove_passes(top)
+
+
+def _remove_passes(top: ScratchPath, *, keep: str | None = None) -> None:
+    if isinstance(top, Path):
+        with explaining(top):
+            for other in top.glob(f"{_PREFIX}*"):
+                if other.name != keep:
+                    shutil.rmtree(other)
+    else:
+        for passed in {key.removeprefix(f"{top.key}/").partition("/")[0] for key in top.objects.keys(top.key)}:
+            if passed.startswith(_PREFIX) and passed != keep:
+                top.objects.delete(f"{top.key}/{passed}")
+
+
+@contextmanager
+def _locked_folder(workspace: Workspace, top: Path) -> Iterator[None]:
     with explaining(top):
         lock = (top / ".lock-neighbors").open("ab")
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # let go by the kernel when this process dies
         except BlockingIOError as error:
-            raise ConflictError(
-                f"another `cccount neighbors` is at work on {workspace.location}: wait until it is done"
-            ) from error
-        with explaining(top):
-            for other in top.glob(f"{_PREFIX}*"):
-                if other.name != name:
-                    shutil.rmtree(other)
+            raise _busy(workspace) from error
         yield
-        with explaining(top):
-            shutil.rmtree(workspace.scratch(name))
+
+
+@contextmanager
+def _leased_prefix(workspace: Workspace, top: StorePath) -> Iterator[None]:
+    try:
+        lease = Lease.acquire(top.objects, f"{top.key}/neighbors.json")
+    except LeaseError as error:
+        raise _busy(workspace) from error
+    with lease:
+        yield
+
+
+def _busy(workspace: Workspace) -> ConflictError:
+    return ConflictError(f"another `cccount neighbors` is at work on {workspace.location}: wait until it is done")
 
 
 class Remaining:

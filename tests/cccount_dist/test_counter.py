@@ -119,7 +119,6 @@ def test_features_that_cannot_be_used_are_refused_by_name(features: ArrayLike, m
         ({"method": "magic"}, "'magic' is not known: use one of auto, placing, nis"),
         ({"level": 95}, "level"),
         ({"metric": "hamming"}, "hamming"),
-        ({"metric": "euclidean"}, "cosine and correlation, not on euclidean"),
         ({"random_state": -1}, "-1"),
         ({"wrong_answers": "some"}, "none, estimate, or two rates"),
     ],
@@ -127,6 +126,13 @@ def test_features_that_cannot_be_used_are_refused_by_name(features: ArrayLike, m
 def test_parameters_that_cannot_be_used_are_refused_by_name(parameters: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         ClusterCounter(**parameters).fit(X, oracle=same)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("method", ["placing", "nis", "inverse", "pckmeans-explore"])
+@pytest.mark.parametrize("shift", [0.0, 5.0])  # far from the origin all cosines are nearly 1
+def test_a_euclidean_count_works_wherever_the_origin_is(method: str, shift: float) -> None:
+    counter = ClusterCounter(method, budget=150, metric="euclidean").fit(X + np.float32(shift), oracle=same)
+    assert counter.interval_[0] <= 4 <= counter.interval_[1]
 
 
 def test_the_package_is_light_until_the_counter_is_used() -> None:

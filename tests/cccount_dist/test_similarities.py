@@ -10,7 +10,7 @@ from cccount_dist.counting.baselines.elbow import kmeans_elbow
 from cccount_dist.counting.methods import make_counter
 from cccount_dist.counting.nis import UNIFORM_SHARE, ImportanceProposal
 from cccount_dist.counting.similarities import soft_similarity, softmax_similarity
-from cccount_dist.similarity.rows import degree
+from cccount_dist.similarity.rows import ALL, degree
 from storage.errors import InputError
 from storage.settings import Scalar
 from tests.cccount_dist.samplers import answered, blobs
@@ -33,21 +33,21 @@ def dense_soft(vectors: NDArray[np.float32], clusters: int, sigma: float | None 
 def test_soft_rows_and_degrees_are_the_correlations_of_equation_11(clusters: int, sigma: float | None) -> None:
     expected = dense_soft(VECTORS, clusters, sigma)
     found = soft_similarity(VECTORS, clusters=clusters, sigma=sigma)
-    rows = np.stack([found.row(u) for u in range(ITEMS)])
+    rows = np.stack([found.weights(u, ALL) for u in range(ITEMS)])
     np.testing.assert_allclose(rows, expected, atol=2e-6)
     np.testing.assert_allclose(found.degree, expected.sum(axis=1), rtol=1e-5)
 
 
 def test_soft_assignments_use_the_clusters_at_the_elbow() -> None:
     clusters = kmeans_elbow(VECTORS).clusters
-    np.testing.assert_allclose(soft_similarity(VECTORS).row(3), dense_soft(VECTORS, clusters)[3], atol=2e-6)
+    np.testing.assert_allclose(soft_similarity(VECTORS).weights(3, ALL), dense_soft(VECTORS, clusters)[3], atol=2e-6)
 
 
 def test_items_far_from_every_centre_keep_finite_rows() -> None:
     # Without taking out the common factor, exp(-d²/2σ²) would be 0 for all centres.
     found = soft_similarity(VECTORS, clusters=4, sigma=0.01)
     assert np.isfinite(found.degree).all()
-    assert np.isfinite(found.row(0)).all()
+    assert np.isfinite(found.weights(0, ALL)).all()
 
 
 def test_degrees_of_large_collections_are_estimated_from_some_of_the_items(monkeypatch: pytest.MonkeyPatch) -> None:

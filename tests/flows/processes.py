@@ -3,7 +3,6 @@
 Each is a process of its own that runs the real functions of the front door and dies by a real SIGKILL.
 """
 
-import multiprocessing
 import os
 import traceback
 from collections.abc import Callable
@@ -11,8 +10,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["tests.flows.processes", "flows.counting", "cccount_dist.counting.nis"])
+from tests.forkserver import SERVER
 
 
 def start(function: Callable[..., None], *arguments: Any) -> BaseProcess:

@@ -10,7 +10,8 @@ from tests.flows.conftest import cccount
 
 COMMANDS = [
     ["init"], ["extend"], ["bursts"], ["embed"], ["neighbors"], ["count"], ["cluster"], ["advance"], ["status"],
-    ["answers", "export"], ["answers", "import"], ["report"], ["verify"], ["demo"], ["doctor"],
+    ["answers", "export"], ["answers", "import"], ["annotators", "add"], ["annotators", "list"],
+    ["annotators", "remove"], ["gold", "import"], ["report"], ["verify"], ["demo"], ["doctor"],
 ]  # fmt: skip
 
 

@@ -13,7 +13,6 @@ from cccount_dist.metrics import ari, nmi
 from flows.campaign import advance, status
 from flows.counting import CountOptions, count
 from flows.grouping import ClusterOptions, cluster
-from flows.report import write_reports
 from flows.verify import verify
 from storage.errors import InputError
 from tests.flows.conftest import cccount
@@ -56,7 +55,7 @@ def test_a_larger_budget_goes_on_as_if_it_had_been_given_at_once(workspace: Path
 
 def test_people_group_what_is_ready(workspace: Path, labels: NDArray[np.int64]) -> None:
     place = str(workspace)
-    waiting = cluster(place, "g", ClusterOptions(METHODS[0], clusters=10, budget=12))
+    waiting = cluster(place, "g", ClusterOptions(METHODS[0], budget=12))
     assert waiting["state"] == "waiting"
     campaign = Campaign.open(place, "g")
     for _ in range(20):
@@ -78,8 +77,6 @@ def test_settings_are_frozen(workspace: Path) -> None:
         cluster(place, "g", simulated("hacc", 6, clusters=9))
     with pytest.raises(InputError, match="is a cluster campaign"):
         count(place, "g", CountOptions(budget=5))
-    with pytest.raises(InputError, match="reports are about counts"):
-        write_reports(place, "g")
     with pytest.raises(InputError, match="--clusters must be at least 1"):
         ClusterOptions(clusters=0)
 

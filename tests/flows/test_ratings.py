@@ -35,10 +35,10 @@ def objects(tmp_path: Path) -> str:
 def test_objects_without_embeddings_are_grouped(objects: str, method: str) -> None:
     early = cluster(objects, "g", ClusterOptions(method, budget=10, oracle="labels"))
     assert (early["clusters"], early["state"]) == (0, "done")
-    assert early["note"] == "No grouping yet: the ratings leave 14 parts that are not connected."
+    assert early["warning"] == "there is no grouping yet, for the ratings leave 14 parts that are not connected"
     assert "nmi" not in early
     reached = cluster(objects, "g", ClusterOptions(method, budget=140, oracle="labels"))
-    assert (reached["clusters"], reached["questions"], reached["inferred"], reached["note"]) == (2, 140, 0, "")
+    assert (reached["clusters"], reached["questions"], reached["inferred"], reached["warning"]) == (2, 140, 0, None)
     assert reached["contradictions"] == 0
     assert reached["ari"] == 1.0
     assert pq.read_table(reached["labels"]).num_rows == 24
@@ -99,7 +99,7 @@ def test_items_that_were_added_need_a_new_campaign(objects: str, tmp_path: Path)
 def test_the_command_groups_by_ratings_and_says_what_is_missing(objects: str) -> None:
     shown = cccount("cluster", objects, "--method", "iu-red", "--budget", "8", "--oracle", "labels")
     assert shown.code == 0, shown.err
-    assert "No grouping yet" in shown.out
+    assert "no grouping yet" in shown.out
     refused = cccount("cluster", objects, "--campaign", "p", "--method", "iu-red", "--prior", "0.3", "--oracle", "labels")
     assert refused.code == 1
     assert "cccount embed" in refused.err

@@ -9,14 +9,22 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from storage.remote import RemoteObjects
+from tests.forkserver import SERVER
 
 _FORK = multiprocessing.get_context("fork")  # a spawned child would import everything anew: a second for each
 
 
-def _reported(result: Connection, function: Callable[..., object], arguments: tuple[object, ...]) -> None:
+def _reported(
+    result: Connection, environment: dict[str, str], function: Callable[..., object], arguments: tuple[object, ...]
+) -> None:
+    os.environ.update(environment)  # a fork server has the one of the day on which it was started
     try:
         result.send(("ok", function(*arguments)))
     except Exception as error:  # noqa: BLE001 - the parent raises nothing: the test looks at the error
@@ -25,8 +33,9 @@ def _reported(result: Connection, function: Callable[..., object], arguments: tu
 
 def started(function: Callable[..., object], *arguments: object) -> tuple[BaseProcess, Connection]:
     """Start a process; what it returns or raises can be received as ("ok", value) or (error name, message)."""
-    ours, theirs = _FORK.Pipe(duplex=False)
-    process = _FORK.Process(target=_reported, args=(theirs, function, arguments), daemon=True)
+    context = _context(arguments)
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_reported, args=(theirs, dict(os.environ), function, arguments), daemon=True)
     process.start()
     theirs.close()
     return process, ours
@@ -34,19 +43,24 @@ def started(function: Callable[..., object], *arguments: object) -> tuple[BasePr
 
 def at_once(function: Callable[..., object], calls: Sequence[tuple[object, ...]]) -> list[tuple[str, object]]:
     """Run one process for each call, all at the same moment, and return what each returned or raised."""
-    gate = _FORK.Barrier(len(calls))
-
-    def after_all_are_ready(*arguments: object) -> object:
-        gate.wait()
-        return function(*arguments)
-
-    children = [started(after_all_are_ready, *arguments) for arguments in calls]
+    gate = _context(calls[0]).Barrier(len(calls))
+    children = [started(_after_all_are_ready, gate, function, *arguments) for arguments in calls]
     results: list[tuple[str, object]] = []
     for process, result in children:
         assert result.poll(60), "a process hangs"
         results.append(result.recv())
         process.join()
     return results
+
+
+def _context(arguments: Sequence[object]) -> Any:
+    """The client of an object store has threads, and a fork cannot take them along."""
+    return SERVER if any(isinstance(argument, RemoteObjects) for argument in arguments) else _FORK
+
+
+def _after_all_are_ready(gate: Barrier, function: Callable[..., object], *arguments: object) -> object:
+    gate.wait()
+    return function(*arguments)
 
 
 def killed_when(ready: Callable[[], bool], function: Callable[..., object], *arguments: object) -> None:

@@ -7,11 +7,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from storage.errors import ConflictError, InputError, MissingObjectError, StoreError
+from storage.arrays import ShardedArray
+from storage.errors import ConflictError, InputError, LeaseError, MissingObjectError, StoreError
+from storage.lease import Lease
 from storage.objects import LocalObjects, Objects, open_objects, temporary_beside
+from storage.querylog import QueryLog
+from storage.schema import EMBEDDINGS
 from tests.storage.faults import as_somebody_else, at_once, fill_up, forbidden, killed_when, small_disk, started, until
+from tests.storage.rows import numbered
 
 
 def _create(objects: Objects, key: str, data: bytes) -> None:
@@ -39,7 +45,9 @@ def _hold(objects: Objects, key: str) -> None:
 
 
 class ObjectsContract:
-    """Inherit it and give the fixture `objects`: an empty store that several processes can reach."""
+    """Inherit it and give the fixture `objects`: an empty store."""
+
+    rounds = 5
 
     @pytest.fixture
     def objects(self, tmp_path: Path) -> Objects:
@@ -77,48 +85,66 @@ class ObjectsContract:
             objects.create("key", b"second")
         assert objects.read("key") == b"first"
 
-    def test_of_eight_racing_processes_one_creates_and_seven_are_told(self, objects: Objects) -> None:
-        for round_number in range(5):
-            key = f"part-{round_number}"
-            results = at_once(_create, [(objects, key, str(number).encode()) for number in range(8)])
-            winners = [number for number, (name, _) in enumerate(results) if name == "ok"]
-            assert [name for name, _ in results if name != "ok"] == ["ConflictError"] * 7
-            assert objects.read(key) == str(winners[0]).encode()
-        assert len(objects.keys("")) == 5
+    def test_swap_changes_only_what_was_expected(self, objects: Objects) -> None:
+        with objects.locked("key"):
+            objects.swap("key", b"1", None)
+            objects.swap("key", b"2", b"1")
+            for wrong in (b"1", None):
+                with pytest.raises(ConflictError, match="key"):
+                    objects.swap("key", b"3", wrong)
+        assert objects.read("key") == b"2"
 
-    def test_a_reader_sees_the_old_object_or_the_new_one_even_when_the_writer_is_killed(self, objects: Objects) -> None:
-        size = 100_000
-        objects.replace("key", b"a" * size)
-        seen: set[bytes] = set()
+    def test_a_part_of_an_object_is_read_alone(self, objects: Objects) -> None:
+        objects.create("a/b", b"0123456789")
+        assert objects.read_range("a/b", 3, 4) == b"3456"
+        assert objects.read_range("a/b", 8, 4) == b"89"
+        with pytest.raises(MissingObjectError):
+            objects.read_range("a/c", 0, 1)
 
-        def both_were_seen() -> bool:
-            seen.add(objects.read("key"))
-            return len(seen) >= 2
+    def test_zarr_reads_what_was_written(self, objects: Objects) -> None:
+        array = ShardedArray.create(objects, EMBEDDINGS, (600, 3), attributes={}, shard_rows=256)
+        rows = np.arange(1800, dtype=np.float32).reshape(600, 3)
+        for shard in array.missing():
+            start, stop = array.shard_range(shard)
+            array.write_shard(shard, rows[start:stop])
+        opened = ShardedArray.open(objects, EMBEDDINGS)
+        assert np.array_equal(opened.read(), rows)
+        assert np.array_equal(opened.read(250, 300), rows[250:300])
+        assert list(opened.problems()) == []
+        objects.delete("embeddings.zarr/c/1")
+        assert [problem.problem for problem in opened.problems()] == ["the shard is marked done, and its file is missing"]
 
-        killed_when(both_were_seen, _replace_for_ever, objects, "key", size)
-        seen.add(objects.read("key"))
-        assert seen == {b"a" * size, b"b" * size}
-        assert objects.keys("") == ["key"]
+    def test_of_two_leases_the_second_waits_and_the_fence_rises(self, objects: Objects) -> None:
+        key = "campaigns/c/lease.json"
+        with Lease.acquire(objects, key) as lease:
+            with pytest.raises(LeaseError, match=f"pid {os.getpid()}"):
+                Lease.acquire(objects, key)
+            lease.renew()
+            lease.check()
+        with Lease.acquire(objects, key) as second:
+            assert second.fence == lease.fence + 1
+            with pytest.raises(LeaseError, match="lost the lease"):
+                lease.check()
+            with pytest.raises(LeaseError):
+                lease.renew()
 
-    def test_locked_excludes_other_processes(self, objects: Objects) -> None:
-        objects.create("counter", b"0")
-        assert at_once(_count_up, [(objects, 25)] * 4) == [("ok", None)] * 4
-        assert objects.read("counter") == b"100"
+    def test_the_log_keeps_answers_once_and_in_order_through_compactions(self, objects: Objects) -> None:
+        log = QueryLog(objects, "campaigns/c")
+        for number in range(5):
+            assert log.append_answers(numbered(number, number + 3)) == (3 if number == 0 else 1)
+        log.compact(most_parts=1)
+        assert log.append_answers(numbered(0, 9)) == 2
+        assert QueryLog(objects, "campaigns/c").answers().column("answer_id").to_pylist() == [f"a{n}" for n in range(9)]
+        assert list(log.problems()) == []
 
     def test_locked_excludes_other_threads(self, objects: Objects) -> None:
         objects.create("counter", b"0")
-        threads = [threading.Thread(target=_count_up, args=(objects, 25)) for _ in range(4)]
+        threads = [threading.Thread(target=_count_up, args=(objects, 5 * self.rounds)) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert objects.read("counter") == b"100"
-
-    def test_locked_is_let_go_when_its_holder_is_killed(self, objects: Objects) -> None:
-        killed_when(lambda: objects.size("held") is not None, _hold, objects, "some/key")
-        before = time.monotonic()
-        with objects.locked("some/key"):
-            assert time.monotonic() - before < 10
+        assert objects.read("counter") == str(20 * self.rounds).encode()
 
     def test_locks_on_other_keys_do_not_wait(self, objects: Objects) -> None:
         with objects.locked("a"), objects.locked("b"):
@@ -139,10 +165,62 @@ class ObjectsContract:
             pass
 
 
-class TestLocalObjects(ObjectsContract):
+class SharedObjectsContract(ObjectsContract):
+    """And this for a store that several processes can reach."""
+
+    def test_of_eight_racing_processes_one_creates_and_seven_are_told(self, objects: Objects) -> None:
+        for round_number in range(self.rounds):
+            key = f"part-{round_number}"
+            results = at_once(_create, [(objects, key, str(number).encode()) for number in range(8)])
+            winners = [number for number, (name, _) in enumerate(results) if name == "ok"]
+            assert [name for name, _ in results if name != "ok"] == ["ConflictError"] * 7
+            assert objects.read(key) == str(winners[0]).encode()
+        assert len(objects.keys("")) == self.rounds
+
+    def test_a_reader_sees_the_old_object_or_the_new_one_even_when_the_writer_is_killed(self, objects: Objects) -> None:
+        size = 100_000
+        objects.replace("key", b"a" * size)
+        seen: set[bytes] = set()
+
+        def both_were_seen() -> bool:
+            seen.add(objects.read("key"))
+            return len(seen) >= 2
+
+        killed_when(both_were_seen, _replace_for_ever, objects, "key", size)
+        seen.add(objects.read("key"))
+        assert seen == {b"a" * size, b"b" * size}
+        assert objects.keys("") == ["key"]
+
+    def test_locked_excludes_other_processes(self, objects: Objects) -> None:
+        objects.create("counter", b"0")
+        assert at_once(_count_up, [(objects, 5 * self.rounds)] * 4) == [("ok", None)] * 4
+        assert objects.read("counter") == str(20 * self.rounds).encode()
+
+    def test_locked_is_let_go_when_its_holder_is_killed(self, objects: Objects) -> None:
+        killed_when(lambda: objects.size("held") is not None, _hold, objects, "some/key")
+        before = time.monotonic()
+        with objects.locked("some/key"):
+            assert time.monotonic() - before < 10
+
+
+class TestLocalObjects(SharedObjectsContract):
     @pytest.fixture
     def objects(self, tmp_path: Path) -> Objects:
         return LocalObjects(tmp_path / "store")
+
+
+class TestMemoryObjects(ObjectsContract):
+    @pytest.fixture
+    def objects(self, tmp_path: Path) -> Objects:
+        return open_objects(f"memory://{tmp_path.name}")
+
+
+class TestS3Objects(SharedObjectsContract):
+    rounds = 2  # every step is a request
+
+    @pytest.fixture
+    def objects(self, tmp_path: Path, s3: str) -> Objects:
+        return open_objects(f"{s3}/{tmp_path.name}")
 
 
 def _write_slowly(path: Path) -> None:
@@ -259,9 +337,11 @@ def test_a_folder_that_is_a_link_to_another_disk_is_emptied_and_stays_a_link(tmp
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-def test_an_object_store_is_refused_by_name() -> None:
-    with pytest.raises(InputError, match="s3://bucket/prefix"):
-        open_objects("s3://bucket/prefix")
+def test_a_store_that_nobody_knows_is_refused_by_name() -> None:
+    with pytest.raises(InputError, match="gopher://bucket/prefix"):
+        open_objects("gopher://bucket/prefix")
+    with pytest.raises(InputError, match="names no bucket"):
+        open_objects("s3://")
 
 
 def test_zarr_writes_through_the_store_and_sync_makes_them_durable(tmp_path: Path) -> None:

@@ -68,6 +68,10 @@ class EvidenceSampler:
         self._cases.add(now)
         return [Question(q.id, q.u, q.v, "same", q.topic.purpose) for q in now]
 
+    def preview(self, limit: int) -> Sequence[Question]:
+        """Return what would be asked now."""
+        return [Question(q.id, q.u, q.v, "same", q.topic.purpose) for q in self._look()[1].preview(limit)]
+
     def tell(self, answers: Sequence[Answer]) -> None:
         """Write answers down. All are checked before the first one counts; unsure counts neither way."""
         for answer in answers:
@@ -81,7 +85,7 @@ class EvidenceSampler:
         """Return the groups without the answers that wait for a confirmation."""
         block = self._look()[0].partition.block
         label = self._micro.label
-        return Grouping(numbered(np.where(label >= 0, block[label], -1)))
+        return Grouping(numbered(np.where(label >= 0, block[label], -1)), warning=self.warning())
 
     @property
     def done(self) -> bool:
@@ -172,6 +176,11 @@ class _Plan:
         """Whether nothing is left to ask."""
         self._work_out(1)
         return not self._ready
+
+    def preview(self, limit: int) -> list[Asked]:
+        """Return the next `limit` questions and leave them there."""
+        self._work_out(limit)
+        return self._ready[:limit]
 
     def take(self, limit: int) -> list[Asked]:
         """Return the next `limit` questions."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.result import Grouping
+from cccount_dist.clustering.result import Grouping, Previewing
 from cccount_dist.sampling.types import Answer, Question, Sampler
 
 
@@ -19,8 +19,10 @@ class PresentItems:
         self._items = items
 
     def ask(self, limit: int) -> list[Question]:
-        questions = self._sampler.ask(limit)
-        return [replace(question, u=int(self._present[question.u]), v=int(self._present[question.v])) for question in questions]
+        return self._seen(self._sampler.ask(limit))
+
+    def preview(self, limit: int) -> list[Question]:
+        return self._seen(self._sampler.preview(limit)) if isinstance(self._sampler, Previewing) else []
 
     def tell(self, answers: Sequence[Answer]) -> None:
         # The question's number says which items it is about; those of the answer are the collection's.
@@ -31,6 +33,9 @@ class PresentItems:
         labels = np.full(self._items, -1, np.int64)
         labels[self._present] = inner.labels
         return replace(inner, labels=labels)
+
+    def _seen(self, questions: Sequence[Question]) -> list[Question]:
+        return [replace(question, u=int(self._present[question.u]), v=int(self._present[question.v])) for question in questions]
 
     @property
     def done(self) -> bool:

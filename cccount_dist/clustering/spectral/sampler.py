@@ -15,12 +15,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.result import numbered
 from cccount_dist.clustering.spectral.graph import Floats, RatedGraph
 from cccount_dist.clustering.spectral.pairs import Pair, connecting_pair, generator, random_pair
 from cccount_dist.clustering.spectral.placing import Placing, place, unexplained
 from cccount_dist.clustering.spectral.ratings import UNKNOWN, Ratings
-from cccount_dist.clustering.spectral.result import SpectralGrouping
+from cccount_dist.clustering.spectral.result import SpectralGrouping, grouping, no_grouping
 from cccount_dist.clustering.spectral.scan import best_of_matrix, best_pair
 from cccount_dist.clustering.spectral.sensitivity import all_changes, sensitivity
 from cccount_dist.clustering.spectral.spectrum import Spectrum, spectrum
@@ -129,7 +128,7 @@ class SpectralSampler:
         if self._is_trivial:
             return SpectralGrouping(np.arange(self._items) % self._clusters, rated=self._rated)
         if (parts := self._connected_parts()) > 1:
-            return SpectralGrouping(np.full(self._items, -1), parts, rated=self._rated)
+            return no_grouping(self._items, parts, self._rated)
         looks = [self._looked()]
         if self._missing == "either":
             centred = spectrum(self._graph.centred(), self._clusters, centred=True)
@@ -137,9 +136,9 @@ class SpectralSampler:
         usable = [(found, placing) for found, placing in looks if found is not None and placing is not None]
         usable = [(found, placing) for found, placing in usable if found.is_determined]
         if not usable:
-            return SpectralGrouping(np.full(self._items, -1), rated=self._rated)
+            return no_grouping(self._items, parts, self._rated)
         found, placing = min(usable, key=lambda look: unexplained(self._graph, look[1].labels))
-        return SpectralGrouping(numbered(placing.labels), 1, found.gap, self._rated)
+        return grouping(placing.labels, found.gap, self._rated)
 
     @property
     def done(self) -> bool:

@@ -20,5 +20,12 @@ def build_placing(inputs: "CountingInputs") -> PlacingSampler:
     rates = parse_rates(given.text("wrong_answers", "none"))
     given.finish()
     return PlacingSampler(
-        inputs.vectors, inputs.degree, seed=inputs.seed, level=inputs.level, grid=grid, rates=rates, lanes=lanes
+        inputs.vectors,
+        inputs.degree,
+        inputs.mean_square,
+        seed=inputs.seed,
+        level=inputs.level,
+        grid=grid,
+        rates=rates,
+        lanes=lanes,
     )

@@ -10,28 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.counting.placing.clusters import Clusters
+from cccount_dist.similarity.rows import LANES, sum_lanes
 
 FEATURES = 4  # 1, largest and mean similarity to the members, log of the size
 PILOT = 64  # first items of the random order: they say what is central, and give similarities their scale
-_LANES = 16
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _dots(row: NDArray[np.float32], others: NDArray[np.float32], places: NDArray[np.int32], out: NDArray[np.float64]) -> None:
-    """Dot products of a row with the rows at some places, summed in a fixed order that fits the processor's vector units."""
-    lanes = np.empty(_LANES, np.float32)
-    whole = len(row) - len(row) % _LANES
+def _similarities(
+    row: NDArray[np.float32], others: NDArray[np.float32], places: NDArray[np.int32], mean_square: float, out: NDArray[np.float64]
+) -> None:
+    """Similarities of a row to the rows at some places; Euclidean ones if `mean_square` is not negative."""
+    lanes = np.empty(LANES, np.float32)
     for number in range(len(places)):
-        lanes[:] = 0.0
-        other = others[places[number]]
-        for start in range(0, whole, _LANES):
-            for lane in range(_LANES):
-                lanes[lane] += row[start + lane] * other[start + lane]
-        for lane in range(len(row) - whole):
-            lanes[lane] += row[whole + lane] * other[whole + lane]
+        sum_lanes(row, others[places[number]], mean_square >= 0.0, lanes)
         total = 0.0
-        for lane in range(_LANES):
+        for lane in range(LANES):
             total += lanes[lane]
+        if mean_square >= 0.0:
+            total = 1.0 - (total / mean_square if mean_square > 0.0 else total)
         out[number] = total
 
 
@@ -40,6 +37,7 @@ def _features(
     rows: NDArray[np.float32],  # (t, d)
     centrality: NDArray[np.float64],  # (t,)
     scale: float,
+    mean_square: float,
     slot: int,
     members: NDArray[np.int32],
     held: NDArray[np.int64],
@@ -47,13 +45,13 @@ def _features(
     out: NDArray[np.float64],
     best: NDArray[np.int64],
 ) -> None:
-    dots = np.empty(members.shape[1])
+    similarity = np.empty(members.shape[1])
     for cluster in range(len(held)):
         count = held[cluster]
-        _dots(rows[slot], rows, members[cluster, :count], dots)
+        _similarities(rows[slot], rows, members[cluster, :count], mean_square, similarity)
         largest, total = -np.inf, 0.0
         for place in range(count):
-            value = (dots[place] - 0.5 * (centrality[slot] + centrality[members[cluster, place]])) / scale
+            value = (similarity[place] - 0.5 * (centrality[slot] + centrality[members[cluster, place]])) / scale
             total += value
             if value > largest:
                 largest = value
@@ -67,15 +65,16 @@ def _features(
 class Looks:
     """The rows of the items drawn so far, by slot: 0 for the first item that was looked at, and so on."""
 
-    def __init__(self, vectors: NDArray[np.float32], order: NDArray[np.int64]) -> None:
+    def __init__(self, vectors: NDArray[np.float32], order: NDArray[np.int64], mean_square: float | None = None) -> None:
         self._vectors = vectors
+        self._mean_square = -1.0 if mean_square is None else mean_square
         self._slots: dict[int, int] = {}
         self.items: list[int] = []
         self._rows = np.zeros((0, vectors.shape[1]), np.float32)
         self._centrality = np.zeros(0)
         pilot = order[:PILOT].tolist()
         self._pilot = np.ascontiguousarray(vectors[order[:PILOT]])
-        similarity = np.stack([self._dots_with_pilot(self._pilot[place]) for place in range(len(pilot))])
+        similarity = np.stack([self._with_pilot(self._pilot[place]) for place in range(len(pilot))])
         centrality = similarity.mean(axis=1)
         corrected = similarity - 0.5 * (centrality[:, None] + centrality[None, :])
         spread = float(corrected[np.triu_indices(len(pilot), 1)].std())
@@ -92,7 +91,7 @@ class Looks:
                 self._rows = np.concatenate([self._rows, np.zeros((more, self._rows.shape[1]), np.float32)])
                 self._centrality = np.concatenate([self._centrality, np.zeros(more)])
             self._rows[slot] = self._vectors[item]
-            self._centrality[slot] = self._dots_with_pilot(self._rows[slot]).mean()
+            self._centrality[slot] = self._with_pilot(self._rows[slot]).mean()
         return slot
 
     def against(self, slot: int, clusters: Clusters, first: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -100,10 +99,10 @@ class Looks:
         count = len(clusters)
         out, best = np.empty((count - first, FEATURES)), np.zeros(count - first, np.int64)
         members, held, sizes = clusters.members[first:count], clusters.held[first:count], clusters.size[first:count]
-        _features(self._rows, self._centrality, self._scale, slot, members, held, sizes, out, best)
+        _features(self._rows, self._centrality, self._scale, self._mean_square, slot, members, held, sizes, out, best)
         return out, best
 
-    def _dots_with_pilot(self, row: NDArray[np.float32]) -> NDArray[np.float64]:
+    def _with_pilot(self, row: NDArray[np.float32]) -> NDArray[np.float64]:
         out = np.empty(len(self._pilot))
-        _dots(row, self._pilot, np.arange(len(self._pilot), dtype=np.int32), out)
+        _similarities(row, self._pilot, np.arange(len(self._pilot), dtype=np.int32), self._mean_square, out)
         return out

@@ -31,6 +31,7 @@ class PlacingSampler:
     ----------
     vectors : (n, d) float32, prepared
     degree : (n,), NaN for an item that is not counted
+    mean_square : the Euclidean scale, if that is the metric
     grid : up to how many clusters one page shows; 1 for pairs only
     rates : of wrong answers; None to estimate them on the way; EXACT takes answers as they are
     lanes : items under way at once
@@ -40,6 +41,7 @@ class PlacingSampler:
         self,
         vectors: NDArray[np.float32],
         degree: NDArray[np.float64],
+        mean_square: float | None = None,
         *,
         seed: int = 0,
         level: float = 0.95,
@@ -60,7 +62,7 @@ class PlacingSampler:
         self._level = check_level(level)
         random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
         self._order = population.to_items(random.permutation(population.items))
-        self._vectors = vectors
+        self._vectors, self._mean_square = vectors, mean_square
         self._grid, self._rates, self._lanes = grid, rates, lanes
         self._answers: dict[Key, Value] = {}
         self._keys: list[Key] = []  # of each question asked
@@ -126,7 +128,7 @@ class PlacingSampler:
         return [[state.item(j, place) for place in range(int(state.clusters.held[j]))] for j in live]
 
     def _new_engine(self) -> Engine:
-        looks = Looks(self._vectors, self._order)
+        looks = Looks(self._vectors, self._order, self._mean_square)
         return Engine(State(looks, Rates(self._rates), self._grid), self._order.tolist(), self._lanes, self._answers)
 
     def _refresh(self) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from cccount_dist.embedding.readers.bucket import read_bucket
 from cccount_dist.embedding.readers.camtrap import read_camtrap
 from cccount_dist.embedding.readers.coco import read_coco
 from cccount_dist.embedding.readers.folder import read_folder
@@ -12,13 +13,20 @@ from cccount_dist.embedding.readers.rows import numbered
 from cccount_dist.embedding.readers.table import read_table
 from cccount_dist.embedding.readers.tars import read_tars
 from storage.errors import InputError
+from storage.objects import is_remote
 
 FOLDER = "folder"  # --labels folder
 _METADATA = ("metadata.csv", "metadata.jsonl", "metadata.parquet")  # of a Hugging Face imagefolder
 
 
-def read_images(path: Path, label: str | None = None) -> pa.Table:
-    """Return the collection of `--images`: a folder, a Camtrap DP package, an imagefolder with metadata, tars or one tar."""
+def read_images(source: Path | str, label: str | None = None) -> pa.Table:
+    """Return the collection of `--images`: a folder, a Camtrap DP package, an imagefolder with metadata, tars or one tar.
+
+    A text such as `s3://bucket/prefix` is a folder of images in an object store.
+    """
+    if isinstance(source, str) and is_remote(source):
+        return _labelled(numbered(read_bucket(source)), label)
+    path = Path(source)
     if path.suffix.lower() == ".tar" and path.is_file():
         return numbered(read_tars([path], label))
     if not path.is_dir():
@@ -31,7 +39,10 @@ def read_images(path: Path, label: str | None = None) -> pa.Table:
     tars = sorted(path.glob("*.tar"))
     if tars and not any(read_folder(path, required=False)):
         return numbered(read_tars(tars, label))
-    table = numbered(read_folder(path))
+    return _labelled(numbered(read_folder(path)), label)
+
+
+def _labelled(table: pa.Table, label: str | None) -> pa.Table:
     if label is None:
         return table
     if label != FOLDER:
@@ -39,20 +50,24 @@ def read_images(path: Path, label: str | None = None) -> pa.Table:
     return with_folder_labels(table)
 
 
-def read_manifest(path: Path, label: str | None = None, root: Path | None = None) -> pa.Table:
+def read_manifest(path: Path, label: str | None = None, root: Path | str | None = None) -> pa.Table:
     """Return the collection of `--manifest`: csv, parquet or jsonl, a COCO json, or the datapackage.json of Camtrap DP.
 
     Relative paths are relative to `root`, or to the manifest's own folder.
     """
     if not path.is_file():
         raise InputError(f"there is no file {path}")
-    if root is not None and not root.is_dir():
+    if isinstance(root, Path) and not root.is_dir():
         raise InputError(f"there is no folder {root}")
     if path.name == "datapackage.json":
         if root is not None:
             raise InputError(f"{path} names its own media: leave --images {root} out")
         return numbered(read_camtrap(path.parent, label))
-    return numbered(read_coco(path, label, root) if path.suffix.lower() == ".json" else read_table(path, label, root))
+    if path.suffix.lower() != ".json":
+        return numbered(read_table(path, label, root))
+    if isinstance(root, str):
+        raise InputError(f"--images {root}: the images of a COCO file are read from a disk; copy or mount them")
+    return numbered(read_coco(path, label, root))
 
 
 __all__ = ["read_images", "read_manifest"]

@@ -17,18 +17,21 @@ import pyarrow.parquet as pq
 from cccount_dist.embedding.address import Address, Box
 from cccount_dist.embedding.readers.rows import BATCH, Row, batches
 from storage.errors import InputError
+from storage.objects import is_remote
 
 PATH_COLUMNS = ("path", "uri", "file_name", "filename", "filepath", "image_path")
 TIME_COLUMNS = ("taken_at", "time", "timestamp", "datetime")
 
 
-def read_table(manifest: Path, label: str | None = None, root: Path | None = None) -> Iterator[pa.Table]:
+def read_table(manifest: Path, label: str | None = None, root: Path | str | None = None) -> Iterator[pa.Table]:
     """Yield rows of the collection; `label` names the column of labels (default: `label`, where there is one)."""
-    yield from batches(_rows(manifest, label, (root or manifest.parent).resolve()))
+    start = root.rstrip("/") if isinstance(root, str) else (root or manifest.parent).resolve()
+    yield from batches(_rows(manifest, label, start))
 
 
-def _rows(manifest: Path, label: str | None, root: Path) -> Iterator[Row]:
+def _rows(manifest: Path, label: str | None, root: Path | str) -> Iterator[Row]:
     number = 0
+    known: set[str] = set()
     for number, record in enumerate(records(manifest), start=1):
         where = f"{manifest} row {number}"
         if label is not None and label not in record:
@@ -39,8 +42,7 @@ def _rows(manifest: Path, label: str | None, root: Path) -> Iterator[Row]:
                 f"{where}: no path: a manifest needs one of the columns {', '.join(PATH_COLUMNS)}, filled in every row"
             )
         path = resolve(str(name), root, where)
-        if not Path(path).is_file():
-            raise InputError(f"{where}: there is no file {path}")
+        _require(path, known, where)
         box = parse_box(record.get("bbox"), where)
         address = Address(path, box=box)
         default_id = str(name) if box is None else str(name) + address.uri().removeprefix(path)
@@ -55,6 +57,18 @@ def _rows(manifest: Path, label: str | None, root: Path) -> Iterator[Row]:
         }
     if not number:
         raise InputError(f"{manifest} has no rows")
+
+
+def _require(path: str, known: set[str], where: str) -> None:
+    """Raise `InputError` if there is no such image. Of a bucket one is asked for: a million questions would take an hour."""
+    if not is_remote(path):
+        if not Path(path).is_file():
+            raise InputError(f"{where}: there is no file {path}")
+        return
+    bucket = "/".join(path.split("/")[:3])
+    if bucket not in known and Address(path).stored_size() is None:
+        raise InputError(f"{where}: there is no object {path}")
+    known.add(bucket)
 
 
 def records(path: Path) -> Iterator[Mapping[str, object]]:
@@ -108,7 +122,7 @@ def first(record: Mapping[str, object], names: tuple[str, ...]) -> object | None
     return next((record[name] for name in names if record.get(name) not in (None, "")), None)
 
 
-def resolve(name: str, root: Path, where: str) -> str:
+def resolve(name: str, root: Path | str, where: str) -> str:
     """Return the absolute path that a manifest means by `name`.
 
     >>> resolve("a/../b.jpg", Path("/data"), "row 1")
@@ -116,8 +130,10 @@ def resolve(name: str, root: Path, where: str) -> str:
     """
     if name.startswith("file://"):
         name = name.removeprefix("file://")
+    if is_remote(name):
+        return name
     if "://" in name:
-        raise InputError(f"{where}: {name} is not on a local disk: download or mount it, this version reads files only")
+        raise InputError(f"{where}: {name} is neither a file nor in an object store (s3://…): download or mount it")
     if ".." not in name:  # nearly always, and a million times
         return name if name.startswith("/") else f"{root}/{name}"
     parts: list[str] = []
@@ -128,7 +144,8 @@ def resolve(name: str, root: Path, where: str) -> str:
             parts.pop()
         else:
             raise InputError(f"{where}: the path {name} climbs out of {root}: use an absolute path if that is meant")
-    return str(root.joinpath(*parts))
+    path = PurePosixPath(*parts)
+    return str(path) if path.is_absolute() else f"{root}/{path}"
 
 
 def parse_box(value: object, where: str) -> Box | None:

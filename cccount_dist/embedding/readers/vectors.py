@@ -220,4 +220,21 @@ def _as_float32(values: NDArray[np.generic]) -> NDArray[np.float32]:
         return values.astype(np.float32)
 
 
-__all__ = ["Vectors", "open_vectors"]
+def rebatched(blocks: Iterator[NDArray[np.float32]], rows: int) -> Iterator[NDArray[np.float32]]:
+    """Cut a stream of blocks into blocks of exactly `rows` rows; the last may be shorter."""
+    held: list[NDArray[np.float32]] = []
+    count = 0
+    for block in blocks:
+        rest = block
+        while len(rest):
+            piece, rest = rest[: rows - count], rest[rows - count :]
+            held.append(piece)
+            count += len(piece)
+            if count == rows:
+                yield np.concatenate(held)
+                held, count = [], 0
+    if held:
+        yield np.concatenate(held)
+
+
+__all__ = ["Vectors", "open_vectors", "rebatched"]

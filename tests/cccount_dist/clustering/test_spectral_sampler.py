@@ -69,13 +69,13 @@ def test_there_is_no_grouping_before_the_ratings_connect_the_items(method: str) 
     similarity, sampler = similarities(), grouper(method)
     start = sampler.result()
     assert (start.clusters, set(start.labels.tolist())) == (0, {-1})
-    assert "16 parts" in start.note
+    assert "16 parts" in str(start.warning)
     for left in range(15, 0, -1):
         questions = list(sampler.ask(1))
         assert questions[0].purpose == "connect"
         sampler.tell(rated(questions, similarity))
-        assert f"{left} parts" in sampler.result().note or left == 1
-    assert "parts" not in sampler.result().note
+        assert f"{left} parts" in str(sampler.result().warning) or left == 1
+    assert "parts" not in str(sampler.result().warning)
     assert sampler.ask(1)[0].purpose != "connect"
 
 
@@ -89,7 +89,7 @@ def test_no_grouping_is_made_up_where_the_second_eigenvalue_is_multiple() -> Non
             sampler._graph.add(np.array([0]), np.array([leaf]))
         sampler.tell([Answer(question.id, 0, leaf, 0.5)])
     assert sampler.result().clusters == 0
-    assert "two eigenvalues are equal" in sampler.result().note
+    assert "two eigenvalues are equal" in str(sampler.result().warning)
     assert sampler.ask(1)[0].purpose == "random"
 
 
@@ -248,12 +248,12 @@ def test_objects_without_vectors_are_grouped_from_a_function() -> None:
 
     fitted = PairwiseClusterer(method="iu-red", n_clusters=2, budget=90).fit(None, oracle=rate, items=16)
     assert ari(TRUTH, fitted.labels_) == 1.0
-    assert (fitted.n_questions_, fitted.n_clusters_, fitted.n_features_in_, fitted.note_) == (len(calls), 2, 0, "")
+    assert (fitted.n_questions_, fitted.n_clusters_, fitted.n_features_in_, fitted.warning_) == (len(calls), 2, 0, None)
     with_x = PairwiseClusterer(method="iu-red", n_clusters=2, budget=90).fit(np.eye(16), oracle=rate)
     np.testing.assert_array_equal(fitted.labels_, with_x.labels_)
     early = PairwiseClusterer(method="iu-red", budget=3).fit(None, oracle=rate, items=16)
     assert (early.n_clusters_, early.labels_.max()) == (0, -1)
-    assert "13 parts" in early.note_
+    assert "13 parts" in str(early.warning_)
 
 
 @pytest.mark.parametrize(("items", "clusters", "groups"), [(5, 1, 1), (3, 3, 3), (1, 1, 1), (2, 2, 2), (3, 2, 2)])

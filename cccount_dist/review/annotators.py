@@ -1,0 +1,82 @@
+"""Who may answer: a name and a token each. The token is shown once; `annotators.json` holds only a salted hash of it.
+
+Tokens have 192 random bits, so a plain salted hash is enough. Looking somebody up costs one hash for each annotator, always all
+of them, compared in constant time.
+"""
+
+import hashlib
+import json
+import re
+import secrets
+from dataclasses import dataclass
+
+from storage.errors import ConflictError, CorruptionError, InputError, MissingObjectError
+from storage.workspace import Workspace
+
+KEY = "annotators.json"
+_NAME = re.compile(r"[\w][\w .@'-]{0,62}[\w.]|[\w]", re.UNICODE)
+_REPAIR = "restore it from a copy, or delete it and give everybody a new token (`cccount annotators add`)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    salt: str
+    digest: str
+
+
+class Annotators:
+    """The annotators of a workspace. Every call reads the file anew: a token that was taken away is of no use at once."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._objects = workspace.objects
+        self._where = f"{workspace.location}/{KEY}"
+
+    def names(self) -> list[str]:
+        return sorted(self._read())
+
+    def add(self, name: str) -> str:
+        """Return a new token for a new annotator; it cannot be shown again."""
+        if not _NAME.fullmatch(name):
+            raise InputError(f"an annotator's name is 1 to 64 letters, digits, spaces and . @ ' - _, not {name!r}")
+        token = secrets.token_urlsafe(24)
+        salt = secrets.token_hex(16)
+        with self._objects.locked(KEY):
+            entries = self._read()
+            if name in entries:
+                raise ConflictError(f"there is an annotator {name!r} already: remove them first for a new token")
+            self._write({**entries, name: _Entry(salt, _digest(salt, token))})
+        return token
+
+    def remove(self, name: str) -> None:
+        """Take a token away. What the annotator answered stays."""
+        with self._objects.locked(KEY):
+            entries = self._read()
+            if name not in entries:
+                raise InputError(f"there is no annotator {name!r} (there are: {', '.join(sorted(entries)) or 'none'})")
+            del entries[name]
+            self._write(entries)
+
+    def who(self, token: str) -> str | None:
+        """Return whose token this is; None if it is nobody's."""
+        found = None
+        for name, entry in self._read().items():
+            if secrets.compare_digest(_digest(entry.salt, token), entry.digest):
+                found = name
+        return found
+
+    def _read(self) -> dict[str, _Entry]:
+        try:
+            content = json.loads(self._objects.read(KEY))
+            return {str(name): _Entry(str(entry["salt"]), str(entry["digest"])) for name, entry in content.items()}
+        except MissingObjectError:
+            return {}
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise CorruptionError(f"{self._where} is damaged ({error}): {_REPAIR}") from error
+
+    def _write(self, entries: dict[str, _Entry]) -> None:
+        content = {name: {"salt": entry.salt, "digest": entry.digest} for name, entry in sorted(entries.items())}
+        self._objects.replace(KEY, json.dumps(content, indent=1).encode())
+
+
+def _digest(salt: str, token: str) -> str:
+    return hashlib.blake2b(token.encode(), salt=bytes.fromhex(salt)[:16], digest_size=32).hexdigest()

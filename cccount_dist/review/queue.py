@@ -1,0 +1,112 @@
+"""The queue in front of the desk: which questions want a person, and who may be asked which of them.
+
+A question wants as many people as are missing to its overlap; where people differ, or answers contradict each other through
+others, it wants one more, and comes first. Time of an update: the questions that changed. A walk through the queue costs the open
+questions, some hundreds to thousands, whatever the length of the log.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+
+from cccount_dist.sampling.reading import Reading
+from cccount_dist.sampling.settling import most_votes
+from cccount_dist.sampling.types import Question
+
+_ASKED_PER_CONFLICT = 6  # of the answers that contradict each other, so many are asked again at once
+
+
+class Queue:
+    """The open questions of a campaign. `overlap` may ask for more people than the campaign needs to settle."""
+
+    def __init__(self, reading: Reading, overlap: int) -> None:
+        self._reading = reading
+        self._overlap = overlap
+        self._known = 0  # questions that were looked at
+        self._open: set[int] = set()
+        self._pages: dict[int, list[int]] = {}
+        self._doubted: dict[int, int] = {}  # question in a contradiction -> people who should have answered it
+
+    def update(self) -> None:
+        """Look at what changed since the last time."""
+        questions, ledger = self._reading.questions, self._reading.ledger
+        changed = self._reading.changed
+        for question in questions[self._known :]:
+            changed.add(question.id)
+            if question.page is not None:
+                self._pages.setdefault(question.page, []).append(question.id)
+        self._known = len(questions)
+        if changed:
+            self._doubt()
+        for question_id in changed:
+            (self._open.add if self._wanted(question_id) else self._open.discard)(question_id)
+        changed.clear()
+        self._flagged = ledger.flagged
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def sheets(self, annotator: str, holders: Mapping[int, Collection[str]]) -> Iterator[list[Question]]:
+        """Go through what this person may be asked now, a question or a page at a time; pairs that they saw before come last."""
+        questions = self._reading.questions
+        later: list[int] = []
+        shown: set[int] = set()
+        for question_id in [*self._doubted, *sorted(self._open)]:
+            question = questions[question_id]
+            if question_id in shown or not self._may_ask(question, annotator, holders):
+                continue
+            if question.page is not None:
+                page = [questions[i] for i in self._pages[question.page]]
+                page = [q for q in page if self._may_ask(q, annotator, holders)]
+                shown.update(q.id for q in page)
+                yield page
+            elif (annotator, *_pair(question)) in self._reading.seen:
+                later.append(question_id)
+            else:
+                shown.add(question_id)
+                yield [question]
+        yield from ([questions[i]] for i in later)
+
+    def is_open(self, question_id: int, annotator: str) -> bool:
+        """Whether an answer of this person would still help."""
+        if not 0 <= question_id < self._known or not self._wanted(question_id):
+            return False
+        question = self._reading.questions[question_id]
+        return not ({question.u, question.v} & self._flagged or self._answered_by(question_id, annotator))
+
+    def _may_ask(self, question: Question, annotator: str, holders: Mapping[int, Collection[str]]) -> bool:
+        others = holders.get(question.id, ())
+        return (
+            annotator not in others
+            and len(others) < self._wanted(question.id)
+            and not {question.u, question.v} & self._flagged
+            and not self._answered_by(question.id, annotator)
+        )
+
+    def _wanted(self, question_id: int) -> int:
+        ledger = self._reading.ledger
+        given = len({vote.annotator for vote in ledger.votes(question_id)})
+        wanted = max(ledger.wanted(question_id), self._doubted.get(question_id, 0) - given)
+        return max(wanted, self._overlap - given) if given else wanted
+
+    def _answered_by(self, question_id: int, annotator: str) -> bool:
+        return any(vote.annotator == annotator for vote in self._reading.ledger.votes(question_id))
+
+    def _doubt(self) -> None:
+        """Queue the answers that contradict each other through others for one more vote each."""
+        ledger = self._reading.ledger
+        disputed = set(ledger.disputed)
+        before, self._doubted = self._doubted, dict.fromkeys(sorted(disputed), 0)
+        for conflict in ledger.constraints.conflicts:
+            rows = [ledger.row(i) for i in (conflict.answer_id, *conflict.against)]
+            asked = [row.question_id for row in rows if row is not None and 0 <= row.question_id < self._known]
+            if any(i in disputed for i in asked):
+                continue  # people differ on one of them: that is likely the wrong one, and it is asked again anyway
+            votes = {i: len({vote.annotator for vote in ledger.votes(i)}) for i in asked}
+            for i in sorted(asked, key=lambda i: (votes[i], i))[:_ASKED_PER_CONFLICT]:
+                # One more vote than there was when the contradiction was seen: if that changes nothing, another one.
+                if votes[i] < most_votes(max(self._overlap, ledger.overlap)):
+                    self._doubted[i] = votes[i] + 1
+        self._reading.changed.update(before, self._doubted)
+
+
+def _pair(question: Question) -> tuple[int, int]:
+    return min(question.u, question.v), max(question.u, question.v)

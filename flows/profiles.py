@@ -1,0 +1,121 @@
+"""Named places to compute: a small TOML file says which kind of cluster it is, what its class is told, how it scales, its TLS.
+
+`--compute slurm` reads `slurm.toml` in the folder that CCCOUNT_PROFILES names (default: infra/compute), `--compute x.toml` that
+file. The cluster classes are those of dask-jobqueue, dask-kubernetes and distributed: everything under [cluster] goes to them.
+"""
+
+import os
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import distributed
+
+from storage.errors import ComputeError, InputError
+
+FOLDER = "infra/compute"
+_CLASSES = {  # kind: module, class, what to install
+    "local": ("distributed", "LocalCluster", "distributed"),
+    "slurm": ("dask_jobqueue", "SLURMCluster", "cccount[slurm]"),
+    "kubernetes": ("dask_kubernetes.operator", "KubeCluster", "cccount[kubernetes]"),
+}
+_TLS_FILES = {"ca": "ca.pem", "cert": "cert.pem", "key": "key.pem"}  # as infra/tls/make-certificates writes them
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What a profile's file says."""
+
+    kind: str
+    cluster: dict[str, Any]
+    adapt: dict[str, Any]
+    tls: str | None = None  # a folder with ca.pem, cert.pem and key.pem
+    wait_seconds: float = 600.0  # for the first worker: a queue may be long
+
+    @classmethod
+    def read(cls, name: str) -> "Profile":
+        path = _path(name)
+        try:
+            found = tomllib.loads(path.read_text())
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{path} is not valid TOML: {error}") from error
+        strangers = found.keys() - {field.name for field in fields(cls)}
+        if strangers or found.get("kind") not in _CLASSES:
+            wrong = f"does not know {', '.join(sorted(strangers))}" if strangers else f"has the kind {found.get('kind')!r}"
+            raise InputError(f"{path} {wrong}: it takes kind ({', '.join(_CLASSES)}), tls, wait_seconds, [cluster], [adapt]")
+        return cls(**{"cluster": {}, "adapt": {}, **_expanded(found)})
+
+    def security(self) -> distributed.Security | None:
+        return None if self.tls is None else security_of(Path(self.tls))
+
+
+def security_of(folder: Path) -> distributed.Security:
+    """Encrypted and mutual: whoever has no certificate of this authority is refused, on both sides."""
+    files = {name: folder / file for name, file in _TLS_FILES.items()}
+    missing = [str(path) for path in files.values() if not path.is_file()]
+    if missing:
+        raise InputError(f"there is no {missing[0]}: make certificates with infra/tls/make-certificates, or name another folder")
+    roles = {f"tls_{role}_{part}": str(files[part]) for role in ("client", "scheduler", "worker") for part in ("cert", "key")}
+    return distributed.Security(require_encryption=True, tls_ca_file=str(files["ca"]), **roles)
+
+
+def security_from_environment() -> distributed.Security | None:
+    """What CCCOUNT_TLS names; None leaves it to Dask's own configuration (DASK_DISTRIBUTED__COMM__TLS__…)."""
+    folder = os.environ.get("CCCOUNT_TLS")
+    return None if not folder else security_of(Path(folder))
+
+
+@contextmanager
+def profile_cluster(name: str) -> Iterator[tuple[Any, float]]:
+    """Start the cluster of a profile for as long as the context lasts; yields it, and how long to wait for its first worker."""
+    profile = Profile.read(name)
+    module, kind, package = _CLASSES[profile.kind]
+    try:
+        cluster_class = getattr(import_module(module), kind)
+    except ModuleNotFoundError as error:
+        raise ComputeError(f"--compute {name} needs an extra package: install it with `pip install '{package}'`") from error
+    security = profile.security()
+    options = dict(profile.cluster) if security is None else {**profile.cluster, "security": security, "protocol": "tls://"}
+    try:
+        cluster = cluster_class(**options)
+    except (TypeError, ValueError, OSError, RuntimeError) as error:
+        raise ComputeError(f"--compute {name}: the cluster does not start: {' '.join(str(error).split())}") from error
+    with cluster:
+        if profile.adapt:
+            cluster.adapt(**profile.adapt)
+        yield cluster, profile.wait_seconds
+
+
+def is_profile(compute: str) -> bool:
+    """Whether this can name a profile, and is not an address.
+
+    >>> is_profile("slurm"), is_profile("tcp://host:8786")
+    (True, False)
+    """
+    return bool(compute) and "://" not in compute
+
+
+def _path(name: str) -> Path:
+    path = Path(name) if name.endswith(".toml") else Path(os.environ.get("CCCOUNT_PROFILES", FOLDER)) / f"{name}.toml"
+    if not path.is_file():
+        raise InputError(
+            f"--compute takes local, tcp://host:port, tls://host:port, or a profile, and there is no {path}: "
+            "set CCCOUNT_PROFILES to the folder of your profiles"
+        )
+    return path
+
+
+def _expanded(value: Any) -> Any:
+    """Fill in $VARIABLES of the environment: paths and images differ from place to place, and secrets are not for files."""
+    if isinstance(value, dict):
+        return {name: _expanded(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_expanded(inner) for inner in value]
+    return os.path.expandvars(value) if isinstance(value, str) else value
+
+
+__all__ = ["Profile", "is_profile", "profile_cluster", "security_from_environment", "security_of"]

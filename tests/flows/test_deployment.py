@@ -1,0 +1,113 @@
+"""Prefect for real: PostgreSQL, a server, a worker, deployments; a run that the schedule made changes a campaign."""
+
+import json
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from flows.deploy import PREFECT_FILE, filled_in
+from storage.campaigns import CampaignFolder
+from storage.settings import Goal
+from storage.workspace import Workspace
+from tests.flows.conftest import ROOT, cccount, environment
+from tests.servers import (
+    Postgres,
+    free_port,
+    postgres_binaries,
+    prefect_server_command,
+    prefect_server_variables,
+    prefect_settings,
+    process,
+    wait_for_http,
+)  # fmt: skip
+
+WAIT_SECONDS = 150
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[Postgres]:
+    binaries = postgres_binaries()
+    if binaries is None:
+        pytest.skip("no PostgreSQL on this machine: `apt-get install postgresql` brings it")
+    server = Postgres(binaries)
+    yield server
+    server.remove()
+
+
+@pytest.fixture(scope="module")
+def server(database: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    home, port = tmp_path_factory.mktemp("prefect"), free_port()
+    log = home / "server.log"
+    with process(*prefect_server_command(port), log=log, env=prefect_server_variables(home, database.url)) as started:
+        settings = prefect_settings(port, home)
+        wait_for_http(f"{settings['PREFECT_API_URL']}/health", started, log, 120)
+        yield settings
+
+
+def found(server: dict[str, str], what: str, body: dict[str, Any]) -> Any:
+    request = urllib.request.Request(
+        f"{server['PREFECT_API_URL']}/{what}/filter",
+        json.dumps(body).encode(),
+        {"content-type": "application/json"},
+        method="POST",
+    )
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.load(answer)
+
+
+def test_a_scheduled_run_happens_and_changes_the_campaign(server: dict[str, str], workspace: Path, tmp_path: Path) -> None:
+    assert cccount("count", workspace, "--method", "nis", "--budget", "20", "--oracle", "labels").code == 0
+    folder = CampaignFolder(Workspace.open(workspace), "count")
+    folder.set_goal(Goal(budget=2000, oracle="labels"))  # somebody raised the budget: the schedule should go on
+    before = folder.log.answers().num_rows
+    surroundings = environment(**server)
+    deployed = subprocess.run(
+        [sys.executable, "-m", "flows.deploy", str(workspace), "count", "--every", "5"],
+        cwd=ROOT, env=surroundings, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert deployed.returncode == 0, deployed.stderr
+    quick = {"PREFECT_WORKER_QUERY_SECONDS": "1", "PREFECT_WORKER_PREFETCH_SECONDS": "1"}
+    worker = [sys.executable, "-m", "prefect", "worker", "start", "--pool", "cccount"]
+    with process(*worker, log=tmp_path / "worker.log", env={**surroundings, **quick}):
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not (done := _completed(server)) and time.monotonic() < deadline:
+            time.sleep(0.5)
+    assert done, (tmp_path / "worker.log").read_text()
+    assert done[0]["auto_scheduled"]
+    assert folder.log.answers().num_rows > before
+    artifacts = found(server, "artifacts/latest", {})
+    assert {artifact["key"] for artifact in artifacts} >= {"campaign-count-progress", "campaign-count-table"}
+
+
+def _completed(server: dict[str, str]) -> list[dict[str, Any]]:
+    runs: list[dict[str, Any]] = found(server, "flow_runs", {"flow_runs": {"state": {"name": {"any_": ["Completed"]}}}})
+    return runs
+
+
+def test_deployments_have_a_limit_for_each_campaign_and_zombies_are_looked_for(server: dict[str, str]) -> None:
+    deployments = {deployment["name"]: deployment for deployment in found(server, "deployments", {})}
+    assert deployments.keys() == {"pipeline", "verify", "advance-count"}
+    limited = deployments["advance-count"]
+    assert limited["global_concurrency_limit"]["limit"] == 1
+    assert limited["concurrency_options"]["collision_strategy"] == "CANCEL_NEW"
+    (automation,) = found(server, "automations", {})
+    assert automation["trigger"]["posture"] == "Proactive"
+    assert automation["trigger"]["within"] == 120.0
+    assert automation["actions"][0]["state"] == "CRASHED"
+
+
+def test_every_campaign_has_a_deployment_of_its_own() -> None:
+    document = yaml.safe_load((ROOT / PREFECT_FILE).read_text())
+    filled = filled_in(document, "s3://bucket/census", ["lynx", "deer"])
+    steps = [deployment for deployment in filled["deployments"] if deployment["name"].startswith("advance")]
+    assert [step["name"] for step in steps] == ["advance-lynx", "advance-deer"]
+    assert steps[1]["parameters"] == {"workspace": "s3://bucket/census", "campaign": "deer"}
+    assert steps[1]["schedules"] == [{"cron": "*/5 * * * *", "timezone": "UTC"}]
+    assert document["deployments"][1]["name"] == "advance"

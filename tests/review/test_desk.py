@@ -1,0 +1,131 @@
+"""The desk: leases, answers, undo, flags; a restarted server remembers; a second one agrees."""
+
+from pathlib import Path
+
+import pytest
+
+from cccount_dist.campaign import Response
+from cccount_dist.review.desk import Desk
+from cccount_dist.sampling.types import Question
+from storage.errors import InputError
+from tests.review.campaigns import Clock, ask, make_folder, page, pairs, plain_desk, reply
+
+
+def test_sheets_are_leased_to_one_person_each(tmp_path: Path) -> None:
+    desk = plain_desk(make_folder(tmp_path, pairs(20)), clock=Clock())
+    ana, ben = desk.take("ana", 8), desk.take("ben", 8)
+    assert [sheet.candidates[0].question_id for sheet in ana] == list(range(8))
+    assert [sheet.candidates[0].question_id for sheet in ben] == list(range(8, 16))
+    assert desk.take("ana", 8) == ana, "the same sheets after a reload"
+    assert len(desk.take("cleo", 8)) == 4
+    assert desk.take("dan", 8) == []
+
+
+def test_a_lease_that_is_over_goes_back_and_a_late_answer_counts_all_the_same(tmp_path: Path) -> None:
+    clock = Clock()
+    desk = plain_desk(make_folder(tmp_path, pairs(4)), clock=clock, lease_seconds=60.0)
+    held = desk.take("ana", 4)
+    clock.wait(59)
+    assert desk.take("ben", 4) == []
+    clock.wait(2)
+    given = desk.take("ben", 4)
+    assert [s.candidates for s in given] == [s.candidates for s in held]
+    assert len(desk.answer("ana", reply(held[:1])).stored) == 1
+    assert [s.candidates for s in desk.take("ben", 4)] == [s.candidates for s in held[1:]], "what is settled is taken off"
+
+
+def test_an_answer_is_stored_once_and_what_cannot_be_one_is_named(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path, [*pairs(3), Question(3, 10, 11, kind="rating")])
+    desk = plain_desk(folder)
+    first = Response(0, 1.0, id="a")
+    assert desk.answer("ana", [first]).stored == ["a"]
+    receipt = desk.answer(
+        "ana",
+        [first, Response(99, 1.0, id="b"), Response(1, 0.5, id="c"), Response(3, 0.5, id="d"), Response(2, 1.0, "", -1.0, "e")],
+    )
+    assert (receipt.stored, receipt.known) == (["d"], ["a"])
+    assert [rejection.id for rejection in receipt.rejected] == ["b", "c", "e"]
+    assert "no question 99" in receipt.rejected[0].reason
+    again = plain_desk(folder)
+    assert again.answer("ana", [first]).known == ["a"], "also by a server that was started later"
+    assert [a.answer_id for a in again.recent("ana")] == ["d", "a"]
+    with folder.lease() as lease, folder.journal() as journal:
+        journal.seal(folder.log, guard=lease.check)
+    assert again.answer("ana", [first]).known == ["a"], "also when it is sealed"
+    assert plain_desk(folder).answer("ana", [first]).known == ["a"]
+    assert folder.log.answers().num_rows == 2
+
+
+def test_undo_is_a_new_event_ten_deep_and_only_for_ones_own(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path, pairs(14))
+    desk = plain_desk(folder)
+    for number in range(12):
+        desk.answer("ana", [Response(number, 1.0, id=f"a{number}")])
+    desk = plain_desk(folder)  # a reload, of the server too
+    assert [a.answer_id for a in desk.recent("ana")] == [f"a{n}" for n in range(11, 1, -1)]
+    assert desk.undo("ben", "a11", id="u").rejected
+    assert desk.undo("ana", "a1", id="u").rejected, "eleven deep"
+    for number in range(11, 1, -1):
+        assert desk.undo("ana", f"a{number}", id=f"u{number}").stored == [f"u{number}"]
+    assert desk.undo("ana", "a5", id="u5").known == ["u5"], "a retry"
+    assert desk.undo("ana", "a5", id="v5").rejected, "taken back already"
+    assert sorted(s.candidates[0].question_id for s in desk.take("ben", 20)) == list(range(2, 14))
+    assert [a.answer_id for a in desk.recent("ana")] == ["a1", "a0"]
+
+
+def test_a_page_is_one_sheet_and_one_look(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path, [*pairs(2), *page(0, 2, 6), *page(1, 8, 5)])
+    desk = plain_desk(folder)
+    sheets = desk.take("ana")
+    assert [(s.kind, len(s.candidates)) for s in sheets] == [("pair", 1), ("pair", 1), ("grid", 6), ("grid", 5)]
+    assert (sheets[2].anchor, sheets[2].candidates[0].item) == (500, 600)
+    desk.answer("ana", reply(sheets[2:], 0.0))
+    for number in range(9):
+        ask(folder, [Question(13 + number, 1, 2 + number)])
+    desk.answer("ana", [Response(13 + number, 0.0) for number in range(8)])
+    answers = desk.recent("ana", 19)
+    assert len(answers) == 19
+    assert desk.undo("ana", answers[-1].answer_id, id="u").stored == ["u"], "the tenth look, whose last answer is the 19th"
+
+
+def test_a_flagged_item_is_shown_no_more_and_its_questions_are_unsure(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path, [Question(0, 1, 2), Question(1, 2, 3), Question(2, 4, 5)])
+    desk = plain_desk(folder)
+    assert len(desk.take("ana")) == 3
+    assert desk.flag("ana", 2, "two animals\n in it", id="f").stored == ["f"]
+    assert desk.flag("ana", 2, "two animals", id="f").known == ["f"]
+    assert desk.flag("ana", 4000, "", id="g").rejected
+    assert [s.candidates[0].question_id for s in desk.take("ana")] == [2]
+    ask(folder, [Question(3, 2, 9)])
+    assert [s.candidates[0].question_id for s in desk.take("ana")] == [2], "nor in later questions"
+    with folder.journal() as journal:
+        rows = journal.pending().to_pylist()
+    assert [(r["question_id"], r["u"], r["value"], r["source"]) for r in rows] == [
+        (-1, 2, None, "flag: two animals in it"),
+        (0, 1, None, "flag"),
+        (1, 2, None, "flag"),
+    ]
+    assert desk.undo("ana", "f", id="u").stored == ["u"]
+    assert len(desk.take("ana")) == 4
+
+
+def test_a_restarted_server_and_a_second_one_know_who_holds_what(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path, pairs(6))
+    held = plain_desk(folder).take("ana", 4)
+    second = plain_desk(folder)
+    assert second.take("ana", 4) != []
+    assert [s.id for s in second.take("ana", 4)] == [s.id for s in held]
+    assert [s.candidates[0].question_id for s in second.take("ben", 4)] == [4, 5]
+
+
+def test_facts_about_an_item(tmp_path: Path) -> None:
+    desk = plain_desk(make_folder(tmp_path, []))
+    assert desk.item(7).id == "image 7"
+    with pytest.raises(InputError, match="there is no item 1000"):
+        desk.item(1000)
+    with pytest.raises(InputError, match="1 to 64 sheets"):
+        desk.take("ana", 0)
+    with pytest.raises(InputError, match="needs a name"):
+        desk.take(" ")
+    with pytest.raises(InputError, match="the share of gold"):
+        Desk(desk.folder.workspace, "c", gold=0.9)
