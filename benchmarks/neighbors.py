@@ -9,6 +9,8 @@ Medians, and ratios of what ran in the same repetition, one after the other. Nee
 """
 
 import argparse
+import contextlib
+import io
 import json
 import os
 import platform
@@ -194,7 +196,8 @@ def faiss_lists(x: NDArray[np.float32], lists: int, *, batched: bool = False) ->
         index.nprobe = 32
         if batched:
             offline: Any = big_batch_search
-            return offline(index, x, K + 1, method="knn_function", threaded=0, verbose=0)
+            with contextlib.redirect_stdout(io.StringIO()):  # it prints a line for every list
+                return offline(index, x, K + 1, method="knn_function", threaded=0)
         return index.search(x, K + 1)
 
     faiss.omp_set_num_threads(2)

@@ -11,6 +11,7 @@ step finds rounds that rest on answers which are not there, and has the simulate
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Generic, Literal, TypeVar
@@ -134,7 +135,7 @@ class CampaignRunner(ABC, Generic[ResultT]):
         events: list[Answer] = []
         seen = [0]
         for row in rows:
-            events += self.ledger.take([row])
+            events += self._events([row])
             seen.append(len(events))
         replay(
             self.sampler,
@@ -144,7 +145,15 @@ class CampaignRunner(ABC, Generic[ResultT]):
 
     def _read_answers(self) -> None:
         rows = answers_of(self.folder.log.answers(since=self.ledger.position))
-        self.sampler.tell(self.ledger.take(rows))
+        self.sampler.tell(self._events(rows))
+
+    def _events(self, rows: Sequence[LoggedAnswer]) -> list[Answer]:
+        """What rows of the log tell the sampler, in their order."""
+        return [event for row in rows for event in (*self.ledger.take([row]), *self.beside(row))]
+
+    def beside(self, row: LoggedAnswer) -> Sequence[Answer]:  # noqa: ARG002
+        """What a row tells the sampler beside the settled answer to its question; nothing, unless a subclass makes use of it."""
+        return ()
 
     def _append(self, answers: list[LoggedAnswer]) -> None:
         if answers:
@@ -215,7 +224,7 @@ class CampaignRunner(ABC, Generic[ResultT]):
             questions, self.ledger.constraints, oracle, answer_id=lambda question: self._answer_id(question, goal.oracle)
         )
         rows = [self._logged(r.question, r.value, INFERRED if r.inferred else goal.oracle) for r in replies]
-        self.sampler.tell(self.ledger.take(rows))
+        self.sampler.tell(self._events(rows))
         return rows
 
     def _recover(self, goal: Goal) -> None:

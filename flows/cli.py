@@ -38,6 +38,8 @@ annotators_app = typer.Typer(no_args_is_help=True, help="Say who may answer: a t
 app.add_typer(annotators_app, name="annotators")
 gold_app = typer.Typer(no_args_is_help=True, help="Pairs whose answer is known, for checking people.", rich_markup_mode="rich")
 app.add_typer(gold_app, name="gold")
+benchmark_app = typer.Typer(no_args_is_help=True, help="Replicated experiments on labelled collections.", rich_markup_mode="rich")
+app.add_typer(benchmark_app, name="benchmark")
 
 Workspace = Annotated[
     str, typer.Argument(metavar="WORKSPACE", help="The workspace: a folder, or s3://bucket/prefix.", show_default=False)
@@ -50,6 +52,10 @@ Compute = Annotated[
         metavar="local|tcp://…|tls://…|PROFILE",
         help="Where to compute: this machine, a Dask scheduler's address, or a profile such as slurm.",
     ),
+]
+GroupingCompute = Annotated[
+    str | None,
+    typer.Option(metavar="local|tcp://…|tls://…", help="Where to prepare: here, unless a cluster pays.", show_default=False),
 ]
 Workers = Annotated[
     int | None, typer.Option(help="Processes of the local cluster; default: one for each core.", show_default=False)
@@ -230,6 +236,12 @@ def count(
             show_default="estimate for people",
         ),
     ] = None,
+    search: Annotated[
+        str | None,
+        typer.Option(
+            metavar="full|fast", help="fast skips pairs that are hardly the same, if answers are right.", show_default="full"
+        ),
+    ] = None,
     pair_seconds: Annotated[float, typer.Option(metavar="S", help="What a pair takes a person.")] = 9.0,
     page_seconds: Annotated[
         float, typer.Option(metavar="S", help="What a page takes; in the budget it counts as that many pairs.")
@@ -258,6 +270,7 @@ def count(
         error_rate=error_rate,
         grid=grid,
         wrong_answers=wrong_answers,
+        search=search,
         pair_seconds=pair_seconds,
         page_seconds=page_seconds,
         overlap=overlap,
@@ -273,7 +286,10 @@ def cluster(
         str | None,
         typer.Option(metavar="auto|evidence|hacc|iu-red|…", help="How to group; auto needs no K.", show_default="auto"),
     ] = None,
-    clusters: Annotated[int | None, typer.Option(metavar="K", help="How many groups, if known.", show_default=False)] = None,
+    clusters: Annotated[
+        int | None,
+        typer.Option(metavar="K", help="How many groups. hacc takes a count's estimate if it is not told.", show_default=False),
+    ] = None,
     budget: Annotated[int, typer.Option(help="How many questions may be asked, in all. A larger one goes on.")] = 600,
     oracle: Annotated[
         str,
@@ -295,6 +311,9 @@ def cluster(
     ] = None,
     overlap: Overlap = None,
     seed: Annotated[int | None, typer.Option(help="The same seed and answers give the same questions.", show_default="0")] = None,
+    compute: GroupingCompute = None,
+    workers: Workers = None,
+    memory_limit: Memory = None,
     json_: Json = False,
 ) -> None:
     """Give every item its group, from as few questions as possible; labels.parquet is the result.
@@ -317,6 +336,9 @@ def cluster(
         oracle=oracle,
         error_rate=error_rate,
         overlap=overlap,
+        compute=compute,
+        workers=workers,
+        memory_limit=memory_limit,
         prior=prior,
         repeats=repeats,
     )
@@ -492,6 +514,12 @@ def annotators_remove(
 def report(
     workspace: Workspace,
     campaign: Annotated[str | None, typer.Option(help="Only this campaign.", show_default=False)] = None,
+    price: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P", help="What a question costs: campaigns that ask for ratings say what was spent.", show_default=False
+        ),
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Write one self-contained report.html: it opens anywhere, also offline.
@@ -500,7 +528,7 @@ def report(
     """
     from flows.report import write_reports
 
-    _show(write_reports(workspace, campaign), json_, texts.reported)
+    _show(write_reports(workspace, campaign, price), json_, texts.reported)
 
 
 @app.command()
@@ -513,6 +541,51 @@ def verify(workspace: Workspace, json_: Json = False) -> None:
     _show(found, json_, texts.verified)
     if not found["ok"]:
         raise typer.Exit(1)
+
+
+@benchmark_app.command("counting")
+def benchmark_counting(
+    collections: Annotated[list[str], typer.Argument(metavar="SET…", help="An .npz file with x and y, digits, longtail, …")],
+    methods: Annotated[str, typer.Option(help="Methods of `cccount count`, with commas.")] = "placing",
+    runs: Annotated[int, typer.Option(help="Seeded runs of each method on each collection.")] = 100,
+    efforts: Annotated[str, typer.Option(help="Where to look, in parts of n pair answers.")] = "0.1,0.25,0.5,1",
+    noise: Annotated[str, typer.Option(metavar="E|M,F", help="Wrong answers: one rate, or misses and false sames.")] = "0",
+    repeating: Annotated[float, typer.Option(help="Share of the wrong answers that come again for the same pair.")] = 0.0,
+    wrong_answers: Annotated[
+        str | None, typer.Option(help="What the method is told.", show_default="none without noise, else estimate")
+    ] = None,
+    grid: Annotated[int, typer.Option(metavar="1..24", help="Clusters on one page; a page costs 3 pairs.")] = 1,
+    search: Annotated[str, typer.Option(metavar="full|fast", help="Whether placing may skip unlikely pairs.")] = "full",
+    stop: Annotated[float | None, typer.Option(metavar="W", help="Stop each run at this width.", show_default=False)] = None,
+    results: Annotated[str, typer.Option(metavar="DIR", help="Finished runs; the same command goes on.")] = "benchmark-runs",
+    compute: Compute = "local",
+    workers: Workers = None,
+    memory_limit: Memory = None,
+    json_: Json = False,
+) -> None:
+    """Measure error, bias, coverage and width of counting methods over many seeded runs.
+
+    Example: cccount benchmark counting digits --runs 100
+    """
+    from flows.benchmark import run_benchmark
+
+    report = run_benchmark(
+        collections,
+        methods=methods.split(","),
+        runs=runs,
+        efforts=efforts,
+        noise=noise,
+        repeating=repeating,
+        wrong_answers=wrong_answers,
+        grid=grid,
+        search=search,
+        stop=stop,
+        results=results,
+        compute=compute,
+        workers=workers,
+        memory_limit=memory_limit,
+    )
+    _show(report, json_, texts.benchmarked)
 
 
 @app.command()

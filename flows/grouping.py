@@ -1,18 +1,20 @@
 """Grouping campaigns from the front door: start or go on, until every item has its cluster as well as the budget allows."""
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
 from typing import Any
 
-from cccount_dist.clustering.methods import RATING_METHODS, needs_vectors, resolve_method
+from cccount_dist.clustering.methods import NEEDS_CLUSTERS, RATING_METHODS, needs_vectors, resolve_method
 from cccount_dist.clustering.result import Grouping
-from cccount_dist.clustering.runner import ClusterRunner
+from cccount_dist.clustering.runner import ClusterRunner, grouping_inputs
 from cccount_dist.inputs import Inputs
 from cccount_dist.runner import Progress
 from flows.campaign import check_common, open_campaign, open_inputs, run_to_the_end
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError
-from storage.schema import GROUPINGS
+from storage.schema import ESTIMATES, GROUPINGS
 from storage.settings import Goal, Scalar
+from storage.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,7 @@ class ClusterOptions:
     oracle: str = "people"
     error_rate: float = 0.0
     overlap: int | None = None
+    clusters_from: str | None = None  # the count campaign that `clusters` is the estimate of
     prior: float | None = None
     repeats: int | None = None
 
@@ -47,13 +50,14 @@ class ClusterOptions:
 
     @property
     def without(self) -> dict[str, object]:
-        return {"clusters": None, "prior": None, "repeats": None}
+        return dict.fromkeys(("clusters", "clusters_from", "prior", "repeats"))
 
     def goal(self) -> Goal:
         return Goal(self.budget, self.oracle, self.error_rate)
 
     def parameters(self) -> dict[str, Scalar]:
-        return ({} if self.clusters is None else {"clusters": self.clusters}) | self._of_ratings
+        told: dict[str, Scalar | None] = {"clusters": self.clusters, "clusters_from": self.clusters_from}
+        return {name: value for name, value in told.items() if value is not None} | self._of_ratings
 
     @property
     def _of_ratings(self) -> dict[str, Scalar]:
@@ -61,13 +65,45 @@ class ClusterOptions:
         return {name: value for name, value in given.items() if value is not None}
 
 
-def cluster(workspace: str, campaign: str, options: ClusterOptions) -> dict[str, Any]:
-    """Start the campaign or go on with it, until its budget is used or it waits for people."""
+def cluster(workspace: str, campaign: str, options: ClusterOptions, **compute: Any) -> dict[str, Any]:
+    """Start the campaign or go on with it, until its budget is used or it waits for people.
+
+    `compute` (compute, workers, memory_limit) says where methods that prepare much do so; left out: here, unless a cluster pays.
+    """
+    options = with_counted_clusters(workspace, campaign, options)
     folder = open_campaign(workspace, campaign, "cluster", options)
     with folder.lease() as lease:
-        runner = ClusterRunner(folder, lease, _inputs(folder))
+        inputs = _inputs(folder)
+        if folder.settings().method == "hacc":
+            from flows.consensus import prepare_consensus
+
+            prepare_consensus(folder, grouping_inputs(folder, inputs), **compute)
+        runner = ClusterRunner(folder, lease, inputs)
         reached = run_to_the_end(runner, f"Grouping ({runner.settings.method})", options.budget)
     return describe_grouping(folder, reached)
+
+
+def with_counted_clusters(workspace: str, campaign: str, options: ClusterOptions) -> ClusterOptions:
+    """Return options that know K: where a new campaign needs it and was not told, the best count of this workspace says it."""
+    opened = Workspace.open(workspace)
+    needed = options.resolved_method in NEEDS_CLUSTERS and options.clusters is None
+    if not needed or CampaignFolder(opened, campaign).exists:
+        return options
+    counted = []
+    for name in opened.campaigns():
+        folder = CampaignFolder(opened, name)
+        last = folder.last_row(ESTIMATES) if folder.settings().kind == "count" else None
+        if last is not None and last["estimate"] is not None:
+            counted.append((int(last["answers"]), name, last))
+    if not counted:
+        return options
+    answers, name, last = max(counted, key=lambda found: (found[0], found[1]))
+    clusters = max(1, round(last["estimate"]))
+    sys.stderr.write(
+        f"--clusters was not given: K = {clusters} is the estimate of the count campaign {name!r} "
+        f"({last['low']:.0f} to {last['high']:.0f} at level {last['level']:g}, from {answers:,} answers)\n"
+    )
+    return replace(options, clusters=clusters, clusters_from=name)
 
 
 def advance_grouping(folder: CampaignFolder) -> dict[str, Any]:
@@ -90,6 +126,7 @@ def describe_grouping(folder: CampaignFolder, reached: Progress[Grouping]) -> di
         "campaign": folder.name,
         "method": folder.settings().method,
         "clusters": reached.result.clusters,
+        "clusters_from": folder.settings().parameters.get("clusters_from"),
         "questions": reached.questions,
         "inferred": reached.inferred,
         "state": reached.state,

@@ -47,13 +47,25 @@ def counted(r: Report) -> str:
             text += f"\n{r['clusters_seen']:,.0f} clusters were seen; {hours}."
     if r["state"] == "waiting":
         text += f"\n{r['pending']:,} questions wait for people: see `cccount answers export --help`."
-    if r["state"] == "waiting" and r["forecast_questions"]:
-        text += f"\nThe width is reached after about {r['forecast_questions']:,} questions in all."
+    if (forecast := r["forecast"]) is not None and r["state"] in ("waiting", "done"):
+        text += f"\n{_forecast(forecast)}"
     if r["state"] == "stopped" and r["forecast_questions"]:
         text += f"\nThe budget is used up, the width not reached: about {r['forecast_questions']:,} questions in all would do."
     if r["contradictions"]:
         text += f"\n{r['contradictions']:,} answers contradict others."
     return "\n".join([text, *r["warnings"]])
+
+
+def _forecast(f: Report) -> str:
+    wanted = f"for ±{f['width'] / 2:.0%}"
+    hours = f"{f['hours']:,.1f} hours"
+    if not f["guess"]:
+        return f"About {f['questions']:,} answers in all, {hours}, {wanted}."
+    pages = f" and {f['glances']:,} pages" if f["glances"] else ""
+    return (
+        f"A guess before the first answers: about {f['questions']:,} answers{pages}, {hours}, {wanted}, if there are some "
+        f"{f['clusters']:,} clusters as the vectors suggest. It may be wrong by a factor of ten; answers soon refine it."
+    )
 
 
 def grouped(r: Report) -> str:
@@ -88,6 +100,10 @@ def _interval(result: Report | None) -> str:
         return f"{result['clusters']:,} groups"
     ends = f"[{result['low']:,.1f}, {result['high']:,.1f}]"
     return ends if result["estimate"] is None else f"{result['estimate']:,.1f} {ends}"
+
+
+def benchmarked(r: Report) -> str:
+    return "\n".join([f"{r['runs']:,} runs each; finished ones are in {r['results']}.", "", *r["table"]])
 
 
 def exported(r: Report) -> str:

@@ -122,6 +122,11 @@ class CampaignFolder:
         self.workspace.objects.replace(f"{self.prefix}/results/{name}", data)
         return self._where(f"results/{name}")
 
+    def read_result(self, name: str) -> bytes | None:
+        """Return a file of `results/`; None if it is not there yet."""
+        there = self.workspace.objects.size(f"{self.prefix}/results/{name}") is not None
+        return self._read(f"results/{name}") if there else None
+
     def _read(self, name: str) -> bytes:
         return self.workspace.objects.read(f"{self.prefix}/{name}")
 

@@ -196,4 +196,6 @@ ESTIMATES = TableSpec("estimates", (
     Column("state", pa.string(), "running, waiting, done or stopped"),
     Column("refreshed_at", _TIME, "when"),
     Column("forecast", pa.int64(), "questions in all until the wanted width, where it can be said", required=False, later=True),
+    Column("clusters_seen", pa.float64(), "so many there are at least, if the answers are right", required=False, later=True),
+    Column("glances", pa.int64(), "pages that somebody was shown", required=False, later=True),
 ))  # fmt: skip

@@ -25,6 +25,7 @@ class GroupingInputs:
     seed: int
     clusters: int | None = None  # None: not told
     parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    consensus: NDArray[np.uint16] | None = None  # of hacc: labels of k-means runs that were computed before
     usable: NDArray[np.bool_] | None = None  # (n,) items that may be asked about; None: those that have neighbours
 
     @property
@@ -42,7 +43,7 @@ def without_vectors(
     """Return the inputs for objects of which nothing is known but that they are there."""
     shape = (len(usable), 0)
     none = np.empty(shape, np.float32)
-    return GroupingInputs(none, np.empty(shape, np.int32), none, seed, clusters, parameters or {}, usable)
+    return GroupingInputs(none, np.empty(shape, np.int32), none, seed, clusters, parameters or {}, usable=usable)
 
 
 Builder = Callable[[GroupingInputs], Sampler[Grouping]]
@@ -93,6 +94,7 @@ _RATING: dict[str, Builder] = {
 _BUILDERS: dict[str, Builder] = {"evidence": _evidence, "apc": _apc, "hacc": _hacc, **_RATING}
 METHODS = tuple(_BUILDERS)
 RATING_METHODS = tuple(_RATING)
+NEEDS_CLUSTERS = frozenset({"hacc"})  # methods that must be told K
 AUTO = "evidence"  # what `auto` stands for: never told K, and the best one on every data set that was measured
 
 

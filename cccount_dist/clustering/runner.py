@@ -1,14 +1,18 @@
 """A grouping campaign: the sampler gives every item a cluster, and its results are the labels and how they came about."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from cccount_dist.clustering.methods import GroupingInputs, make_grouper, needs_vectors, without_vectors
 from cccount_dist.clustering.result import Grouping, Previewing
+from cccount_dist.inputs import Inputs
 from cccount_dist.metrics import ari, entropy, nmi
 from cccount_dist.runner import CampaignRunner, State
 from cccount_dist.sampling.types import Sampler
+from storage.campaigns import CampaignFolder
 from storage.rowcache import row_cache
 from storage.schema import GROUPINGS, LABELS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, NEXT
 from storage.settings import Goal
@@ -25,23 +29,12 @@ class ClusterRunner(CampaignRunner[Grouping]):
     at_once = 1
 
     def make_sampler(self) -> Sampler[Grouping]:
-        method, seed, given = self.settings.method, self.settings.seed, dict(self.settings.parameters)
-        told = given.pop("clusters", None)
-        clusters = None if told is None else int(told)
-        if not needs_vectors(method, given):
-            return make_grouper(method, without_vectors(~np.isnan(self.inputs.degree), seed, clusters, given))
-        neighbors, similarity = _neighbor_lists(self.folder.workspace)
-        return make_grouper(
-            method,
-            GroupingInputs(
-                vectors=self.inputs.vectors,
-                neighbors=neighbors,
-                similarity=similarity,
-                seed=seed,
-                clusters=clusters,
-                parameters=given,
-            ),
-        )
+        given = grouping_inputs(self.folder, self.inputs)
+        if self.settings.method == "hacc":
+            from cccount_dist.clustering.hacc.stored import kept_consensus
+
+            given = replace(given, consensus=kept_consensus(self.folder, given))
+        return make_grouper(self.settings.method, given)
 
     def result(self) -> Grouping:
         return self.sampler.result()
@@ -73,6 +66,19 @@ class ClusterRunner(CampaignRunner[Grouping]):
         """What would be asked now, for the report; open questions first."""
         ahead = self.sampler.preview(PREVIEW) if isinstance(self.sampler, Previewing) else []
         return [{"u": q.u, "v": q.v, "purpose": q.purpose} for q in [*self.pending(), *ahead][:PREVIEW]]
+
+
+def grouping_inputs(folder: CampaignFolder, inputs: Inputs) -> GroupingInputs:
+    """Return what the sampler of a campaign is made from."""
+    settings = folder.settings()
+    given = dict(settings.parameters)
+    given.pop("clusters_from", None)  # where K was taken from is for people
+    clusters = given.pop("clusters", None)
+    told = None if clusters is None else int(clusters)
+    if not needs_vectors(settings.method, given):
+        return without_vectors(~np.isnan(inputs.degree), settings.seed, told, given)
+    neighbors, similarity = _neighbor_lists(folder.workspace)
+    return GroupingInputs(inputs.vectors, neighbors, similarity, settings.seed, told, given)
 
 
 def agreement(result: Grouping, labels: NDArray[np.int64] | None) -> tuple[float | None, float | None]:

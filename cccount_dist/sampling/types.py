@@ -55,6 +55,15 @@ class Answer:
     value: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class KnownAnswer(Answer):
+    """What somebody said to a pair whose answer was known before (gold): it tells how often people are wrong."""
+
+    truth: float = SAME
+    paged: bool = False
+    times: int = 1  # -1: an earlier one was taken back
+
+
 def asked_at_once(questions: Sequence[Question]) -> int:
     """Return how many times somebody is asked: questions one by one, and pages.
 

@@ -14,7 +14,9 @@ from flows.campaign import advance, status
 from flows.counting import CountOptions, count
 from flows.grouping import ClusterOptions, cluster
 from flows.verify import verify
-from storage.errors import InputError
+from storage.campaigns import CampaignFolder
+from storage.errors import CorruptionError, InputError
+from storage.workspace import Workspace
 from tests.flows.conftest import cccount
 
 SAME_OR_DIFFERENT = [method for method in METHODS if method not in RATING_METHODS]  # the others: test_ratings.py
@@ -88,3 +90,36 @@ def test_the_command_groups_and_says_so(workspace: Path) -> None:
     assert shown.code == 0, shown.err
     assert {"campaign", "method", "clusters", "questions", "inferred", "state", "labels", "nmi", "ari"} <= set(shown.json)
     assert "groups" in cccount("status", workspace).out
+
+
+def test_hacc_takes_the_estimate_of_the_count_with_most_answers_and_says_so(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = str(workspace)
+    with pytest.raises(InputError, match="or run `cccount count` first"):
+        cluster(place, "too-early", ClusterOptions("hacc", budget=5, oracle="labels"))
+    count(place, "rough", CountOptions(budget=20, oracle="labels"))
+    counted = count(place, "census", CountOptions(budget=150, oracle="labels"))
+    reached = cluster(place, "g", ClusterOptions("hacc", budget=5, oracle="labels"))
+    assert reached["clusters_from"] == "census"
+    settings = CampaignFolder(Workspace.open(place), "g").settings()
+    assert settings.parameters == {"clusters": round(counted["estimate"]), "clusters_from": "census"}
+    assert f"K = {round(counted['estimate'])} is the estimate of the count campaign 'census'" in capsys.readouterr().err
+    assert cluster(place, "g", ClusterOptions("hacc", budget=8, oracle="labels"))["questions"] == 8
+
+
+def test_k_means_runs_are_kept_and_the_same_from_workers_and_from_here(workspace: Path) -> None:
+    place = str(workspace)
+    here, there = cluster(place, "here", simulated("hacc", 8)), cluster(place, "there", simulated("hacc", 8), workers=1)
+    assert {**here, "campaign": "", "labels": ""} == {**there, "campaign": "", "labels": ""}
+    files = [workspace / "campaigns" / name / "consensus.npz" for name in ("here", "there")]
+    kept = [np.load(file)["labels"] for file in files]
+    assert kept[0].shape[0] == 100
+    assert np.array_equal(*kept)
+    assert files[0].stat().st_size < kept[0].nbytes
+    files[0].unlink()
+    assert advance(place, "here") == here
+    files[0].write_bytes(files[0].read_bytes()[:-30])
+    with pytest.raises(CorruptionError, match="remove it, it is computed again"):
+        advance(place, "here")
+    assert not list((workspace / ".scratch").glob("consensus-*"))

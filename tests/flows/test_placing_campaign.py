@@ -111,5 +111,5 @@ def test_what_people_said_in_another_campaign_is_known_even_where_answers_may_be
 
 
 def test_pages_are_refused_of_a_method_that_asks_pairs(workspace: Path) -> None:
-    with pytest.raises(InputError, match="--grid and --wrong-answers are for the method placing"):
+    with pytest.raises(InputError, match="--grid, --wrong-answers and --search are for the method placing"):
         count(str(workspace), "c", CountOptions(method="nis", grid=8))

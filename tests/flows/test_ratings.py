@@ -67,7 +67,9 @@ def test_simulated_raters_see_the_embeddings(workspace: Path) -> None:
     place = str(workspace)
     rated = cluster(place, "g", ClusterOptions("iu-red", clusters=2, budget=20, oracle="similarity", error_rate=0.1))
     assert rated["questions"] == 20
-    values = [row.value for q in Campaign.open(place, "g").questions if (row := Campaign.open(place, "g").ledger.settled(q.id))]
+    opened = Campaign.open(place, "g")
+    ledger = opened.ledger
+    values = [row.value for q in opened.questions if (row := ledger.settled(q.id))]
     assert any(value not in (0.0, 1.0) for value in values)
     with pytest.raises(InputError, match="asks same or different"):
         cluster(place, "h", ClusterOptions("evidence", budget=5, oracle="similarity"))

@@ -3,13 +3,14 @@
 Time O(n² d) and 40 n² bytes for the exact way; the condensed way takes O(n k log n) and 40 m² bytes for m units.
 """
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.hacc.condense import condense
-from cccount_dist.clustering.hacc.consensus import RUNS, many_runs
+from cccount_dist.clustering.hacc.condense import MicroClusters, condense
+from cccount_dist.clustering.hacc.consensus import RUNS, Labels, many_runs
 from cccount_dist.clustering.hacc.knowledge import Knowledge
 from cccount_dist.clustering.hacc.present import PresentItems
 from cccount_dist.clustering.hacc.problem import MOST_UNITS, central_items, condensed, plain
@@ -35,32 +36,67 @@ def hacc(inputs: GroupingInputs) -> Sampler[Grouping]:
     effects = inputs.parameters.get("effects", "exact")
     if effects not in ("exact", "local"):
         raise InputError(f"effects is {effects!r}: use exact or local")
-    present = np.flatnonzero(inputs.neighbors[:, 0] >= 0)
+    present = present_items(inputs)
     return PresentItems(ActiveHacc(knowledge_of(inputs, present), local=effects == "local"), present, len(inputs.neighbors))
 
 
-def knowledge_of(inputs: GroupingInputs, present: NDArray[np.int64]) -> Knowledge:
-    """Return what is known at the start about the items that have a vector, numbered as in `present`."""
+@dataclass(frozen=True, slots=True)
+class Units:
+    """What the k-means runs see: the items that have a vector, or what stands for their micro-clusters."""
+
+    vectors: NDArray[np.float32]  # (p, d) of the items
+    micro: MicroClusters | None
+    rows: NDArray[np.float32]  # (m, d) of the units
+    weight: NDArray[np.int64]  # (m,) items of each unit
+    clusters: int
+    seed: int
+    runs: int
+
+    def consensus(self) -> Labels:
+        """Return the labels of all runs (runs, m), computed here, one after the other."""
+        return many_runs(self.rows, self.clusters, self.seed, self.runs, self.weight)
+
+
+def units_of(inputs: GroupingInputs, present: NDArray[np.int64] | None = None) -> Units:
+    """Return the units of the items that have a vector, numbered as in `present`; condensed if there are too many."""
+    present = present_items(inputs) if present is None else present
     if unknown := sorted(set(inputs.parameters) - set(_PARAMETERS)):
         raise InputError(f"hacc has no parameter {unknown[0]!r}: it takes {', '.join(_PARAMETERS)}")
     if inputs.clusters is None:
-        raise InputError("hacc needs the number of clusters: give --clusters K, for example the estimate of `cccount count`")
+        raise InputError(
+            "hacc needs the number of clusters: give --clusters K, or run `cccount count` first, and its estimate is taken"
+        )
     if not 1 <= inputs.clusters <= max(len(present), 1):
         raise InputError(f"clusters is {inputs.clusters}, but {len(present):,} items have a vector: use 1 to {len(present)}")
     runs, units = _number(inputs, "runs", RUNS), _number(inputs, "units", 0)
     vectors = inputs.vectors[present] if len(present) < len(inputs.vectors) else inputs.vectors
     if units == 0 and len(present) <= MOST_UNITS:
-        return Knowledge(plain(vectors, many_runs(vectors, inputs.clusters, inputs.seed, runs)), inputs.clusters)
+        return Units(vectors, None, vectors, np.ones(len(vectors), np.int64), inputs.clusters, inputs.seed, runs)
     number = np.full(len(inputs.neighbors), -1, np.int32)
     number[present] = np.arange(len(present), dtype=np.int32)
     neighbors = np.where(inputs.neighbors[present] >= 0, number[inputs.neighbors[present]], -1)
     micro = condense(neighbors, inputs.similarity[present], max(units or UNITS, inputs.clusters))
     of_item = np.unique(micro.units(), return_inverse=True)[1].astype(np.int32)
     size = np.bincount(of_item).astype(np.int64)
-    central = central_items(vectors, of_item, len(size))
-    labels = many_runs(np.asarray(vectors[central]), inputs.clusters, inputs.seed, runs, size)
-    rebuild = partial(condensed, vectors, micro, labels)
-    return Knowledge(rebuild(()), inputs.clusters, micro, rebuild)
+    rows = np.asarray(vectors[central_items(vectors, of_item, len(size))])
+    return Units(vectors, micro, rows, size, inputs.clusters, inputs.seed, runs)
+
+
+def present_items(inputs: GroupingInputs) -> NDArray[np.int64]:
+    """Return the items that have a vector."""
+    return np.flatnonzero(inputs.neighbors[:, 0] >= 0)
+
+
+def knowledge_of(inputs: GroupingInputs, present: NDArray[np.int64]) -> Knowledge:
+    """Return what is known at the start about the items that have a vector, numbered as in `present`."""
+    units = units_of(inputs, present)
+    labels = units.consensus() if inputs.consensus is None else inputs.consensus
+    if labels.shape != (units.runs, len(units.rows)):
+        raise InputError(f"the k-means labels are {labels.shape}, but {units.runs} runs of {len(units.rows):,} units are needed")
+    if units.micro is None:
+        return Knowledge(plain(units.vectors, labels), units.clusters)
+    rebuild = partial(condensed, units.vectors, units.micro, labels)
+    return Knowledge(rebuild(()), units.clusters, units.micro, rebuild)
 
 
 def _number(inputs: GroupingInputs, name: str, default: int) -> int:
