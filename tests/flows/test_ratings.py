@@ -9,12 +9,16 @@ from numpy.typing import NDArray
 
 from cccount_dist import Campaign, Response
 from cccount_dist.clustering.methods import RATING_METHODS
+from cccount_dist.clustering.spectral.complete import complete_groups
+from cccount_dist.metrics import ari
 from flows.campaign import advance, status
 from flows.counting import CountOptions, count
 from flows.grouping import ClusterOptions, cluster
 from flows.initialise import extend, initialise
+from flows.report import write_reports
 from flows.verify import verify
 from storage.errors import InputError, WorkspaceError
+from tests.cccount_dist.samplers import blobs
 from tests.flows.conftest import cccount
 
 
@@ -105,3 +109,25 @@ def test_the_command_groups_by_ratings_and_says_what_is_missing(objects: str) ->
     refused = cccount("cluster", objects, "--campaign", "p", "--method", "iu-red", "--prior", "0.3", "--oracle", "labels")
     assert refused.code == 1
     assert "cccount embed" in refused.err
+
+
+def test_the_report_says_error_and_cost(objects: str) -> None:
+    cluster(objects, "g", ClusterOptions("iu-red", budget=140, oracle="labels"))
+    (file,) = write_reports(objects, "g", price=0.045)["files"]
+    page = Path(file).read_text()
+    assert "Error and cost" in page
+    assert "0% of the items are in another group" in page.replace("\xa0", "")
+    assert "6.30" in page  # 140 questions
+    assert "12.42" in page  # all 276 pairs
+    assert "Cost, at 9 seconds and 0.045 a question" in page
+    cluster(objects, "people", ClusterOptions("iu-red", budget=20))
+    (file,) = write_reports(objects, "people")["files"]
+    assert "not known, for not all pairs were rated" in Path(file).read_text()
+    with pytest.raises(InputError, match="--price must be 0 or more, not -1"):
+        write_reports(objects, "g", price=-1.0)
+
+
+def test_the_complete_solution_is_that_of_all_cosines() -> None:
+    vectors, labels = blobs((12, 12), noise=0.2, seed=3)
+    assert ari(labels, complete_groups(vectors, 2)) == 1.0
+    assert complete_groups(vectors, 1).tolist() == [0] * 24
