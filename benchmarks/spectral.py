@@ -7,7 +7,7 @@ Times are CPU time of one thread (`time.process_time`), so that other work on th
 
 import argparse
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,6 @@ Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 Rate = Callable[[int, int], float]
 Sets = dict[str, tuple[Floats, Labels]]
-MARKS = (0.03, 0.04, 0.05, 0.06, 0.08, 0.10, 0.15, 0.20)
 METHODS: tuple[tuple[str, Rule, bool], ...] = (
     ("random-ratings", "random", True),
     ("s-and-t-pure", "s-and-t", False),
@@ -108,7 +107,7 @@ def noisy(similarity: Floats, random: np.random.Generator, times: int) -> Rate:
 
 
 def first_below(shares: Sequence[float], errors: Floats) -> float | None:
-    return next((share for share, value in zip(shares, errors, strict=True) if value <= ENOUGH), None)
+    return next((share for share, value in zip(shares, errors, strict=False) if value <= ENOUGH), None)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -124,20 +123,19 @@ def speed() -> None:
         random = np.random.default_rng(0)
         features = random.standard_normal((items, 2)) + 4.0 * (np.arange(items) % 2)[:, None] * np.array([1.0, 0.0])
         features /= np.ptp(features, axis=0)
-
-        def rate(u: int, v: int, x: Floats = features) -> float:
-            return float(np.exp(-np.square(x[u] - x[v]).sum() / 0.08))
-
-        sampler = SpectralSampler(items, 2, interleaved=False, repeats=1, rule="random")
-        while (left := 12 * items - sampler.asked) > 0:
-            batch = sampler.ask(min(left, 1000))
-            sampler.tell([Answer(q.id, q.u, q.v, rate(q.u, q.v)) for q in batch])
-        sampler._rule = "iu-red"
+        pairs = np.unique(np.sort(random.integers(0, items, (12 * items, 2)), axis=1), axis=0)
+        pairs = pairs[pairs[:, 0] < pairs[:, 1]]
+        sampler = SpectralSampler(items, 2, interleaved=False, repeats=1)
+        sampler._graph.add(pairs[:, 0], pairs[:, 1])
+        sampler._asked = {(u, v) for u, v in pairs.tolist()}
+        for u, v in sampler._asked:
+            sampler._graph.set(u, v, float(np.exp(-np.square(features[u] - features[v]).sum() / 0.08)), 0.0)
         taken = []
         for _ in range(times + 3):
             before = time.process_time()
             (question,) = sampler.ask(1)
-            sampler.tell([Answer(question.id, question.u, question.v, rate(question.u, question.v))])
+            near = float(np.square(features[question.u] - features[question.v]).sum())
+            sampler.tell([Answer(question.id, question.u, question.v, float(np.exp(-near / 0.08)))])
             taken.append(1e3 * (time.process_time() - before))
         found = taken[3:]  # the first ones compile, and start cold
         rows.append(
@@ -146,94 +144,117 @@ def speed() -> None:
     table(["items", "goal", "median", "mean", "largest"], rows)
 
 
-def curves(runs: int, sets: Sets) -> None:
-    """Mean error after shares of all similarities, against the clustering of all of them; both ways to fill in."""
+def curves(runs: int, sets: Sets, until: float) -> None:
+    """Mean error after shares of all similarities, against the clustering of all of them; both ways to fill in.
+
+    Beyond a tenth of the similarities only IU_RED goes on, to a fifth: does it stall?
+    """
     for name, (similarity, truth) in sets.items():
-        items, wanted = len(similarity), complete(similarity)
-        pairs = items * (items - 1) // 2
-        shares = [round(0.01 * part, 2) for part in range(2, 21)][: 19 if items <= 120 else 7]
-        shown = [share for share in MARKS if share in shares]
-        rows: dict[Missing, list[list[str]]] = {"zero": [], "either": []}
-        for method, rule, interleaved in METHODS:
-            errors: dict[Missing, list[list[float]]] = {"zero": [], "either": []}
-            for seed in range(runs):
-                sampler = SpectralSampler(items, 2, seed=seed, rule=rule, interleaved=interleaved)
-                courses: dict[Missing, list[float]] = {"zero": [], "either": []}
-                for share in shares:
-                    ask_until(sampler, exact(similarity), round(share * pairs))
-                    for sampler._missing in courses:
-                        courses[sampler._missing].append(error(sampler.result().labels, wanted))
-                for missing, course in courses.items():
-                    errors[missing].append(course)
-            for missing, all_errors in errors.items():
-                mean = np.mean(all_errors, axis=0)
-                reached = first_below(shares, mean)
-                bad = int((np.array(all_errors)[:, -1] > ENOUGH).sum())
-                cells = [f"{mean[shares.index(share)]:.3f}" for share in shown]
-                rows[missing].append([method, "–" if reached is None else f"{reached:.0%}", *cells, f"{bad} of {runs}"])
+        wanted = complete(similarity)
+        shares = [round(0.01 * part, 2) for part in ((*range(2, 11), 12, 15, 20) if len(similarity) <= 120 else range(2, 5))]
+        errors: dict[Missing, dict[str, list[list[float]]]] = {m: {one[0]: [] for one in METHODS} for m in ("zero", "either")}
+        for seed in in_time(runs, until):
+            for method, rule, interleaved in METHODS:
+                sampler = SpectralSampler(len(similarity), 2, seed=seed, rule=rule, interleaved=interleaved)
+                reached = [share for share in shares if share <= 0.1 or method == "iu-red"]
+                for missing, course in one_course(sampler, similarity, wanted, reached).items():
+                    errors[missing][method].append(course)
         for missing, title in (("zero", "missing = 0, as in the paper"), ("either", "missing = 0 or the mean: the default")):
-            print(f"**{name}**, {items} items; all similarities against the truth: error {error(wanted, truth):.3f}; {title}\n")
-            head = ["method", "error ≤ 5 % at", *(f"{share:.0%}" for share in shown), f"runs above 5 % at {shares[-1]:.0%}"]
-            table(head, rows[missing])
+            own = f"all similarities against the truth: error {error(wanted, truth):.3f}"
+            print(f"**{name}**, {len(similarity)} items, {own}; {title}\n")
+            show_curves(errors[missing], shares)
+
+
+def in_time(runs: int, until: float) -> Iterator[int]:
+    """The seeds of the runs; none is begun after the time is over, so tables say how many there were."""
+    for seed in range(runs):
+        if seed and time.monotonic() > until:
+            return
+        yield seed
+
+
+def one_course(
+    sampler: SpectralSampler, similarity: Floats, wanted: Labels, shares: Sequence[float]
+) -> dict[Missing, list[float]]:
+    """The errors after shares of all similarities, by what the result takes a missing one for."""
+    courses: dict[Missing, list[float]] = {"zero": [], "either": []}
+    for share in shares:
+        ask_until(sampler, exact(similarity), round(share * len(wanted) * (len(wanted) - 1) / 2))
+        for missing in courses:
+            sampler._missing = missing
+            courses[missing].append(error(sampler.result().labels, wanted))
+    return courses
+
+
+def show_curves(errors: dict[str, list[list[float]]], shares: Sequence[float]) -> None:
+    rows = []
+    for method, courses in errors.items():
+        mean = np.mean(courses, axis=0)
+        reached = first_below(shares[: len(mean)], mean)
+        cells = [f"{value:.3f}" for value in mean] + [""] * (len(shares) - len(mean))
+        bad = sum(course[-1] > ENOUGH for course in courses)
+        last = f"{bad} of {len(courses)} at {shares[len(mean) - 1]:.0%}"
+        rows.append([method, "–" if reached is None else f"{reached:.0%}", *cells, last])
+    table(["method", "≤ 5 % at", *(f"{share:.0%}" for share in shares), "runs above 5 %"], rows)
 
 
 def step(runs: int, sets: Sets) -> None:
-    """Decrease of the error by one question after a random subset of a tenth of the similarities: the paper's table 1."""
+    """Decrease of the error by one question after a random tenth of the similarities: the paper's table 1."""
     rows = []
-    random = np.random.default_rng(9)
-    uniform = np.triu(random.random((100, 100)), 1)
-    sets = {**sets, "uniform similarities": (uniform + uniform.T, np.zeros(100, np.int64))}
-    for name, (similarity, _) in sets.items():
-        wanted, items = complete(similarity), len(similarity)
-        falls: list[list[float]] = [[], []]
-        for restart in range(runs):
-            draw = np.random.default_rng(restart)
-            known = np.triu(draw.random((items, items)) < 0.1, 1)
-            graph = graph_of(similarity, known)
-            found = spectrum(graph, 2) if graph.components()[0] == 1 else None
-            if found is None or not found.is_determined:
-                continue
-            before = place(found.block, None)
-            item = before.least_sure(set())
-            changes = None if item is None else sensitivity(graph, found, item)
-            if changes is None:
-                continue
-            chosen = best_pair(graph, found.block, changes), best_of_matrix(graph, all_changes(graph))
-            for falling, pair in zip(falls, chosen, strict=True):
-                assert pair is not None
-                asked = known.copy()
-                asked[pair] = True
-                after = spectrum(graph_of(similarity, asked), 2)
-                assert after is not None
-                falling.append(error(before.labels, wanted) - error(place(after.block, None).labels, wanted))
-        cells = [f"{np.mean(fall):+.4f} ± {np.std(fall) / np.sqrt(len(fall)):.4f}" for fall in falls]
-        rows.append([name, *cells, str(len(falls[0]))])
+    uniform = np.triu(np.random.default_rng(9).random((100, 100)), 1)
+    for name, (similarity, _) in {**sets, "uniform similarities": (uniform + uniform.T, np.zeros(100, np.int64))}.items():
+        wanted = complete(similarity)
+        falls = [fall for restart in range(runs) if (fall := one_step(similarity, wanted, restart)) is not None]
+        means, deviations = np.mean(falls, axis=0), np.std(falls, axis=0) / np.sqrt(len(falls))
+        cells = [f"{mean:+.4f} ± {deviation:.4f}" for mean, deviation in zip(means, deviations, strict=True)]
+        rows.append([name, *cells, str(len(falls))])
     table(["set", "IU_RED", "S&T", "restarts"], rows)
 
 
-def noise(runs: int, sets: Sets) -> None:
+def one_step(similarity: Floats, wanted: Labels, seed: int) -> tuple[float, float] | None:
+    """How far one question of IU_RED and one of S&T lower the error; None if the subset determines no grouping."""
+    graph = graph_of(similarity, np.random.default_rng(seed).random(similarity.shape) < 0.1)
+    found = spectrum(graph, 2) if graph.components()[0] == 1 else None
+    if found is None or not found.is_determined:
+        return None
+    before = place(found.block, None)
+    item = before.least_sure(set())
+    changes = None if item is None else sensitivity(graph, found, item)
+    if changes is None:
+        return None
+    falls = []
+    for pair in (best_pair(graph, found.block, changes), best_of_matrix(graph, all_changes(graph))):
+        assert pair is not None
+        if not graph.has(*pair):
+            graph.add(np.array(pair[:1]), np.array(pair[1:]))
+        graph.set(*pair, float(similarity[pair]), 0.0)
+        after = spectrum(graph, 2)
+        graph.set(*pair, 0.0, 0.0)
+        assert after is not None
+        falls.append(error(before.labels, wanted) - error(place(after.block, None).labels, wanted))
+    return falls[0], falls[1]
+
+
+def noise(runs: int, sets: Sets, until: float) -> None:
     """Ratings with noise 0.2: repeats that are chosen, against three ratings of every pair and their median."""
     rows = []
     for name, (similarity, _) in sets.items():
-        items, wanted = len(similarity), complete(similarity)
-        pairs = items * (items - 1) // 2
-        shares = [round(0.01 * part, 2) for part in range(2, 41)]
-        first: list[float | None] = []
-        for times in (1, 3):
-            errors = []
-            for seed in range(runs):
-                sampler = SpectralSampler(items, 2, seed=seed, repeats=3 if times == 1 else 1)
+        wanted = complete(similarity)
+        shares = [round(0.01 * part, 2) for part in range(2, 31)]
+        errors: dict[int, list[list[float]]] = {1: [], 3: []}
+        for seed in in_time(runs, until):
+            for times, courses in errors.items():
+                sampler = SpectralSampler(len(wanted), 2, seed=seed, repeats=3 if times == 1 else 1)
                 rate = noisy(similarity, np.random.default_rng(seed), times)
                 course = []
-                for share in shares:
-                    ask_until(sampler, rate, round(share * pairs / times))
+                for share in shares if times == 3 else shares[:14]:
+                    ask_until(sampler, rate, round(share / times * len(wanted) * (len(wanted) - 1) / 2))
                     course.append(error(sampler.result().labels, wanted))
-                errors.append(course)
-            first.append(first_below(shares, np.mean(errors, axis=0)))
-        one, three = first
-        cells = [f"{share:.0%}" if share is not None else f"more than {shares[-1]:.0%}" for share in first]
-        rows.append([name, *cells, f"{one / (three or shares[-1]):.2f}" + ("" if three else " at most") if one else "–"])
-    table(["set", "chosen repeats", "always three", "ratio"], rows)
+                courses.append(course)
+        one, three = (first_below(shares, np.mean(courses, axis=0)) for courses in errors.values())
+        cells = [f"{one:.0%}" if one else "more than 15%", f"{three:.0%}" if three else "more than 30%"]
+        rows.append([name, *cells, f"{one / three:.2f}" if one and three else "–", str(len(errors[3]))])
+    table(["set", "chosen repeats", "always three", "ratio", "runs"], rows)
 
 
 def recursive(similarity: Floats, known: NDArray[np.bool_], clusters: int) -> Labels:
@@ -262,7 +283,7 @@ def recursive(similarity: Floats, known: NDArray[np.bool_], clusters: int) -> La
     return labels
 
 
-def groups(runs: int) -> None:
+def groups(runs: int, until: float) -> None:
     """More than two groups: several eigenvectors against recursive splitting, on the same answers; ARI with the truth."""
     iris, digits = load_iris(), load_digits()
     rows_ = np.concatenate([np.flatnonzero(digits.target == one)[:30] for one in range(5)])
@@ -276,9 +297,9 @@ def groups(runs: int) -> None:
     for name, similarity, truth in cases:
         items, clusters = len(similarity), len(np.unique(truth))
         pairs = items * (items - 1) // 2
-        for share in (0.1, 0.2, 0.4):
+        for share in (0.1, 0.2):
             found: dict[str, list[float]] = {"iu-red": [], "random": [], "paper": [], "split": []}
-            for seed in range(runs):
+            for seed in in_time(runs, until):
                 for method in ("iu-red", "random-ratings"):
                     sampler = SpectralSampler(items, clusters, seed=seed, rule="iu-red" if method == "iu-red" else "random")
                     ask_until(sampler, exact(similarity), round(share * pairs))
@@ -299,15 +320,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", default=["speed", "curves", "step", "noise", "groups"])
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--minutes", type=float, default=1e9, help="begin no run later than this")
     parser.add_argument("--sets", default="", help="only data sets whose name has this in it")
     given = parser.parse_args()
+    until = time.monotonic() + 60.0 * given.minutes
     sets = {name: one for name, one in data_sets().items() if given.sets in name}
     works: dict[str, Callable[[], None]] = {
         "speed": speed,
-        "curves": lambda: curves(given.runs, sets),
+        "curves": lambda: curves(given.runs, sets, until),
         "step": lambda: step(20 * given.runs, sets),
-        "noise": lambda: noise(given.runs, sets),
-        "groups": lambda: groups(given.runs),
+        "noise": lambda: noise(given.runs, sets, until),
+        "groups": lambda: groups(given.runs, until),
     }
     for part in given.parts:
         print(f"## {part}\n")
