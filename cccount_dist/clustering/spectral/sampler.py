@@ -140,6 +140,20 @@ class SpectralSampler:
         found, placing = min(usable, key=lambda look: unexplained(self._graph, look[1].labels))
         return grouping(placing.labels, found.gap, self._rated)
 
+    def preview(self, limit: int) -> list[Question]:
+        """Return what it would ask about the least certain items, without asking it."""
+        found, placing = self._looked() if self._rule == "iu-red" and not self._is_trivial else (None, None)
+        if found is None or placing is None:
+            return []
+        seen: dict[Pair, str] = {}
+        items = set(self._pending.values())
+        for _ in range(limit):
+            if (planned := self._about_least_sure(found, placing, items)) is None:
+                break
+            items.add(planned.item)
+            seen.setdefault(planned.pair, planned.purpose)
+        return [Question(self.asked + at, u, v, "rating", why) for at, ((u, v), why) in enumerate(seen.items())]
+
     @property
     def done(self) -> bool:
         """Whether every pair was rated as often as it may be, or nobody was sure."""
@@ -195,15 +209,20 @@ class SpectralSampler:
             return None
         self._warm, self._before = found.vectors, placing.labels
         if self._rule == "s-and-t":
-            item, pair = NOBODY, best_of_matrix(self._graph, all_changes(self._graph))
-        else:
-            least = placing.least_sure(set(self._pending.values()) - {NOBODY})
-            changes = None if least is None else sensitivity(self._graph, found, least)
-            if least is None or changes is None:
-                return None
-            item, pair = least, best_pair(self._graph, found.block * placing.toward(least), changes)
-        if pair is None:
+            pair = best_of_matrix(self._graph, all_changes(self._graph))
+            return None if pair is None else self._planned(pair, NOBODY)
+        return self._about_least_sure(found, placing, set(self._pending.values()))
+
+    def _about_least_sure(self, found: Spectrum, placing: Placing, but: set[int]) -> _Planned | None:
+        """Return the best question about the least certain item, except some items; changes nothing."""
+        item = placing.least_sure(but - {NOBODY})
+        changes = None if item is None else sensitivity(self._graph, found, item)
+        if item is None or changes is None:
             return None
+        pair = best_pair(self._graph, found.block * placing.toward(item), changes)
+        return None if pair is None else self._planned(pair, item)
+
+    def _planned(self, pair: Pair, item: int) -> _Planned:
         return _Planned(pair, "repeat" if pair in self._asked else "uncertain", item)
 
     def _connected_parts(self) -> int:

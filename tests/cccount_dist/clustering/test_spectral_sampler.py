@@ -163,6 +163,16 @@ def test_questions_of_a_batch_are_about_different_items_and_never_the_same_pair(
     assert sum(q.purpose == "uncertain" for q in batch) >= 5
 
 
+def test_a_preview_asks_nothing_and_begins_with_the_next_question() -> None:
+    sampler = SpectralSampler(16, 2, interleaved=False)
+    assert sampler.preview(3) == []
+    sampler.tell(rated(sampler.ask(30), similarities()))
+    ahead = sampler.preview(3)
+    assert len(ahead) == 3
+    assert sampler.preview(3) == ahead
+    assert sampler.ask(1) == ahead[:1]
+
+
 def test_a_pair_that_nobody_is_sure_about_is_not_asked_again() -> None:
     sampler, similarity = grouper("iu-red", repeats=3), similarities()
     unsure, seen = set(), set()
