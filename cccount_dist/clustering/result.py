@@ -12,7 +12,7 @@ from cccount_dist.sampling.types import Question
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """A cluster number for every item: 0, 1, 2, … by first appearance; -1 for an item without a vector."""
+    """A cluster number for every item, from 0 by first appearance; -1 without a vector, or before a grouping is known."""
 
     labels: NDArray[np.int64]  # (n,)
     # What the person who pays for the answers should know, for example that the embedding hardly helps.
