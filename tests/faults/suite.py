@@ -291,8 +291,10 @@ class Suite:
         self._seen[place] = answers.num_rows
         ids = answers.column("answer_id").to_pylist()
         assert len(set(ids)) == len(ids), "an answer is doubled"
-        assert answers.equals(self.log[1].slice(0, answers.num_rows)), "an answer differs from the undisturbed run"
-        assert questions.equals(self.log[0].slice(0, questions.num_rows)), "a question differs from the undisturbed run"
+        for found, expected in ((answers, self.log[1]), (questions, self.log[0])):
+            assert found.equals(expected.slice(0, found.num_rows)), (
+                f"other than the undisturbed run: {_difference(found, expected)}"
+            )
         if answers.num_rows == self.log[1].num_rows:
             self._complete(place, name)
 
@@ -342,3 +344,13 @@ class Suite:
             self.on.start_cluster()
             time.sleep(0.5)
         raise AssertionError(f"six times in vain: {self.on.failure()}")
+
+
+def _difference(found: pa.Table, expected: pa.Table) -> str:
+    """Where two logs part: for whoever has to find out why."""
+    if found.num_rows > expected.num_rows:
+        return f"{found.num_rows} rows instead of {expected.num_rows}"
+    pairs = zip(found.to_pylist(), expected.slice(0, found.num_rows).to_pylist(), strict=True)
+    return next(
+        (f"row {row}: {ours} instead of {theirs}" for row, (ours, theirs) in enumerate(pairs) if ours != theirs), "schema"
+    )
