@@ -21,9 +21,9 @@ from tests.storage.faults import small_disk
 
 # How often of two hundred: what happens most in a campaign's life most often, what takes a minute seldom.
 WEIGHTS = {
-    "kill_flow": 16, "kill_flow_on_disk": 56, "kill_reviewer": 8, "kill_reviewer_on_disk": 24, "cut_reviewer": 8, "stop_flow": 16,
-    "clock_ahead": 7, "clock_back": 7, "cut_store": 10, "delay_store": 6, "double_store": 10, "full_disk": 8, "kill_worker": 4,
-    "kill_scheduler": 3, "kill_compute": 4, "cut_dask": 2, "delay_dask": 2, "cut_store_computing": 2, "double_store_computing": 2,
+    "kill_flow": 10, "kill_flow_on_disk": 82, "kill_reviewer": 5, "kill_reviewer_on_disk": 40, "cut_reviewer": 5, "stop_flow": 10,
+    "clock_ahead": 4, "clock_back": 4, "cut_store": 7, "delay_store": 4, "double_store": 7, "full_disk": 10, "kill_worker": 3,
+    "kill_scheduler": 2, "kill_compute": 3, "cut_dask": 1, "delay_dask": 1, "cut_store_computing": 2, "double_store_computing": 1,
 }  # fmt: skip
 PREFECT_WEIGHTS = {"kill_run": 3, "kill_database": 3, "kill_server": 2, "kill_worker": 2, "kill_both": 1}
 

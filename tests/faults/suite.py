@@ -92,6 +92,10 @@ class Suite:
         self._finish(lambda: topology.start("count", self.local, "whole"))
         self.local_seconds = time.monotonic() - began
         assert self._log(self.local, "whole")[1].equals(self.log[1])
+        # People's answers count in all campaigns of a workspace: they get workspaces of their own here.
+        self.asked, self.asked_local = topology.place("asked"), str(topology.folder / "asked")
+        topology.copy(self.reference, self.asked)
+        topology.copy(self.reference, self.asked_local)
         self.computed = topology.place("computed")
         topology.make_workspace(self.computed)
 
@@ -239,20 +243,20 @@ class Suite:
         return "failed in one line" if code else "was done before"
 
     def kill_reviewer(self) -> str:
-        return self._answering(lambda flow: kill(flow), self.counted)
+        return self._answering(lambda flow: kill(flow), self.asked)
 
     def kill_reviewer_on_disk(self) -> str:
-        return self._answering(lambda flow: kill(flow), self.local)
+        return self._answering(lambda flow: kill(flow), self.asked_local)
 
     def cut_reviewer(self) -> str:
-        return self._answering(lambda _: self._for_a_while(self.on.s3, "cut"), self.counted)
+        return self._answering(lambda _: self._for_a_while(self.on.s3, "cut"), self.asked)
 
     def _answering(self, hurt: Callable[..., object], place: str) -> str:
         """Answers that were acknowledged are in the log or the journal, once."""
         from flows import stages
 
         self._answers += 1
-        name = f"people-{self._answers // 4}"
+        name = f"people-{self._answers}"
         stages.count(place, name, method="nis", budget=1000)
         notes = self.on.folder / f"{name}.acknowledged"
         flow = self.on.start("answer", place, name, f"ana{self._answers}", str(notes))
@@ -268,8 +272,7 @@ class Suite:
         assert len(set(ids)) == len(ids), "an answer is doubled"
         said = [json.loads(line)["id"] for line in notes.read_text().splitlines() if line.endswith("}")]
         assert set(said) <= set(ids), "an answer that was acknowledged is lost"
-        if self._answers % 4 == 3:
-            Workspace.open(place).objects.delete(f"campaigns/{name}")
+        Workspace.open(place).objects.delete(f"campaigns/{name}")
         return "every acknowledged answer kept" if said else "killed before the first answer"
 
     # -- what must hold -------------------------------------------------------------------------------------------------
