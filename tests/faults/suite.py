@@ -48,6 +48,10 @@ CAMPAIGN = {
     "store cut off while people answer": "cut_reviewer",
 }
 KINDS = {**COMPUTE, **CAMPAIGN}
+SHORT = (  # for the short form: one of each idea
+    "kill_worker", "kill_scheduler", "kill_compute", "kill_flow", "kill_flow_on_disk", "stop_flow", "clock_ahead", "cut_store",
+    "double_store", "full_disk", "kill_reviewer", "cut_reviewer",
+)  # fmt: skip
 
 
 @dataclass
