@@ -23,31 +23,17 @@ from numpy.typing import NDArray
 
 from cccount_dist.campaign import Campaign, Response
 from cccount_dist.review.desk import Desk
-from cccount_dist.sampling.constraints import Constraints
-from cccount_dist.sampling.ledger import LoggedAnswer
-from cccount_dist.sampling.logged import answers_table, questions_table
+from cccount_dist.sampling.logged import questions_table
 from cccount_dist.sampling.types import Question
 from storage.campaigns import CampaignFolder
-from storage.chain import plain_rows
 from storage.collection import collection_table
 from storage.settings import Goal, Settings
 from storage.workspace import Workspace
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["benchmarks.killing", "flows.counting", "cccount_dist.counting.placing.sampler"])
+CONTEXT.set_forkserver_preload(["benchmarks.warm", "benchmarks.killing"])
 _QUESTIONS = 400
 SETTINGS = Settings("count", "nis", 0, 0.95, "cosine", 1000, "2026-01-01T00:00:00+00:00", "0", {}, {})
-
-
-def _warm() -> None:
-    """Load what a process loads at first use, compiled kernels and pandas, in the server that all are forked from."""
-    known = Constraints()
-    known.extend([(0, 1, 1.0, "a"), (1, 2, 0.0, "b")])
-    known.known(0, 2)
-    plain_rows(answers_table([LoggedAnswer("a", 0, 0, 1, 1.0, "people")]))
-
-
-_warm()
 
 
 @dataclass(frozen=True)
@@ -65,7 +51,7 @@ class Outcome:
     def line(self) -> str:
         """A row of the table."""
         cells = (f"{self.kills:,}", f"{self.acknowledged:,}", f"{self.stored:,}", str(self.lost), str(self.doubled))
-        return f"| the desk, while a client posts and retries | {' | '.join(cells)} | |"
+        return f"| {' | '.join(cells)} |"
 
 
 # -- the server -----------------------------------------------------------------------------------------------------------
