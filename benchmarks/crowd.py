@@ -3,7 +3,7 @@
     python -m benchmarks.crowd [--questions 2000] [--seeds 20] [--write docs/review.md]
 
 Four people err in 4 % of their answers, one in 20 %, in both directions. Everybody answers whatever still wants votes, in an
-of chance, as at the desk; nobody is told who is good. Nothing but the ledger and the estimate of the rates runs here.
+order of chance, as at the desk; nobody is told who is good. Nothing but the ledger and the estimate of the rates runs here.
 """
 
 import argparse
