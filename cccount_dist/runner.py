@@ -19,11 +19,11 @@ from typing import Generic, Literal, TypeVar
 import pyarrow as pa
 
 from cccount_dist.adoption import PEOPLE_SOURCES, Neighbour
-from cccount_dist.inputs import Inputs
+from cccount_dist.inputs import Inputs, unit_vectors
 from cccount_dist.sampling.drive import answer_batch, most_answers
 from cccount_dist.sampling.ledger import FLAG, INFERRED, Ledger, LoggedAnswer
 from cccount_dist.sampling.logged import answers_of, answers_table, microseconds, questions_table, rounds_of
-from cccount_dist.sampling.oracles import LabelOracle, Oracle
+from cccount_dist.sampling.oracles import LabelOracle, Oracle, SimilarityOracle
 from cccount_dist.sampling.replay import Round, replay
 from cccount_dist.sampling.types import Answer, Question, Sampler, asked_at_once
 from storage.campaigns import CampaignFolder
@@ -267,6 +267,8 @@ class CampaignRunner(ABC, Generic[ResultT]):
         return min(max(self.ahead, busy), max(self.ahead, _MOST_AHEAD))
 
     def _oracle(self, goal: Goal) -> Oracle:
+        if goal.oracle == "similarity":
+            return SimilarityOracle(unit_vectors(self.folder.workspace), noise=goal.error_rate, seed=self.settings.seed)
         labels = self.folder.workspace.collection().labels()
         if labels is None:
             raise InputError(
