@@ -101,7 +101,9 @@ def test_one_enter_answers_a_whole_page(browser: Browser, serve: Serve, workspac
         expected: dict[tuple[str, str], float | None] = {(anchor, other): 0.0 for other in others}
         expected |= {(anchor, others[0]): 1.0, (anchor, others[1]): None, (anchor, others[23]): 1.0}
         assert settled(workspace, "grid") == expected
-        assert Campaign.open(workspace.location, "grid").ledger.glances == 1
+        ledger = Campaign.open(workspace.location, "grid").ledger
+        assert ledger.glances == 1
+        assert 0.0 < sum(row.seconds for row in ledger.rows()) < 60.0, "the seconds of a page are shared among its answers"
 
         person.page.reload()
         person.page.locator("#stage img").first.wait_for()

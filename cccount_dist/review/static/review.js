@@ -169,7 +169,8 @@ export class Review {
     if (!sheet) return;
     performance.mark("answered");
     const seconds = this.clock.seconds();
-    const answers = sheet.candidates.map(({ question_id }, place) => ({ id: newId(), question_id, value: values[place], seconds }));
+    const each = seconds / sheet.candidates.length; // the seconds of a page are the sum over its answers
+    const answers = sheet.candidates.map(({ question_id }, place) => ({ id: newId(), question_id, value: values[place], seconds: each }));
     this.outbox.add(answers.map((body) => ({ kind: "answer", body })));
     this.history.push({ sheet, answers });
     this.answered += 1;
