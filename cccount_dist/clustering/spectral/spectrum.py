@@ -67,7 +67,7 @@ def spectrum(graph: RatedGraph, count: int, warm: Floats | None = None, *, centr
     with one_thread().limit(limits=1, user_api="blas"):
         if graph.items <= max(DENSE, 4 * count):
             return _dense(graph, count)
-        near_tree = graph.pairs < TREE_LIKE * graph.items and not centred
+        near_tree = np.count_nonzero(graph.values < 0.0) < 2 * TREE_LIKE * graph.items and not centred
         found = _near_tree(graph, count) if near_tree else _lanczos(graph, count, warm)
         if found is not None and _residual(graph, found) <= max(_RESIDUAL * abs(found.values[-2]), _ROUNDING * _largest(graph)):
             return found
@@ -95,7 +95,9 @@ def _lanczos(graph: RatedGraph, count: int, warm: Floats | None) -> Spectrum | N
 
 def _near_tree(graph: RatedGraph, count: int) -> Spectrum | None:
     shift = 1e-6 * _largest(graph) / graph.items
-    factors: SuperLU = splu(csc_array(graph.laplacian() + shift * eye_array(graph.items)), permc_spec="MMD_AT_PLUS_A")
+    matrix = csc_array(graph.laplacian() + shift * eye_array(graph.items))
+    matrix.eliminate_zeros()  # questions that wait for their answer
+    factors: SuperLU = splu(matrix, permc_spec="MMD_AT_PLUS_A")
 
     def inverse(x: Floats) -> Floats:
         return np.asarray(factors.solve(x - x.mean()))
