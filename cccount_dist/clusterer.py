@@ -37,7 +37,7 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
     metric : `cosine`, `correlation` or `euclidean`
     k : neighbours of each item; fewer in a small collection
     random_state : for methods that draw; the same number gives the same questions
-    parameters : what the method is told beyond these, such as {"repeats": 1} for `iu-red`; None: nothing
+    parameters : further ones of the method, by name, such as {"repeats": 1} for `iu-red`: see docs/grouping.md, docs/spectral.md
 
     Attributes
     ----------

@@ -142,9 +142,11 @@ def advance(workspace: str, campaign: str) -> dict[str, Any]:
     """One idempotent step: what a scheduled run does."""
     from flows.counting import advance_count
     from flows.grouping import advance_grouping
+    from flows.subcluster import advance_subclusters
 
     folder = CampaignFolder(Workspace.open(workspace), campaign)
-    return advance_grouping(folder) if folder.settings().kind == "cluster" else advance_count(folder)
+    kinds = {"count": advance_count, "cluster": advance_grouping, "subcluster": advance_subclusters}
+    return kinds[folder.settings().kind](folder)
 
 
 def status(workspace: str, campaign: str | None = None) -> dict[str, Any]:

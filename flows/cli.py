@@ -284,7 +284,7 @@ def cluster(
     campaign: CampaignName = "cluster",
     method: Annotated[
         str | None,
-        typer.Option(metavar="auto|evidence|hacc|iu-red|…", help="How to group; auto needs no K.", show_default="auto"),
+        typer.Option(metavar="auto|evidence|apc|hacc|iu-red|…", help="How to group; auto needs no K.", show_default="auto"),
     ] = None,
     clusters: Annotated[
         int | None,
@@ -311,6 +311,10 @@ def cluster(
     ] = None,
     overlap: Overlap = None,
     seed: Annotated[int | None, typer.Option(help="The same seed and answers give the same questions.", show_default="0")] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="For the method (docs/grouping.md); several times.", show_default=False),
+    ] = None,
     compute: GroupingCompute = None,
     workers: Workers = None,
     memory_limit: Memory = None,
@@ -336,6 +340,7 @@ def cluster(
         oracle=oracle,
         error_rate=error_rate,
         overlap=overlap,
+        parameter=parameter,
         compute=compute,
         workers=workers,
         memory_limit=memory_limit,
@@ -343,6 +348,53 @@ def cluster(
         repeats=repeats,
     )
     _show(report, json_, texts.grouped)
+
+
+@app.command()
+def subcluster(
+    workspace: Workspace,
+    clusters: Annotated[
+        int | None,
+        typer.Option(metavar="K", help="How many classes there are.", show_default="the estimate of the newest count campaign"),
+    ] = None,
+    size: Annotated[int | None, typer.Option(metavar="N", help="Images of each class.", show_default="10")] = None,
+    campaign: CampaignName = "subcluster",
+    budget: Annotated[int, typer.Option(help="How many questions may be asked, in all. A larger one goes on.")] = 1000,
+    oracle: Annotated[str, typer.Option(metavar="people|labels", help="Who answers: people, or the label column.")] = "people",
+    error_rate: Annotated[float, typer.Option(metavar="E", help="With --oracle labels: lie with this probability.")] = 0.0,
+    start: Annotated[
+        str | None, typer.Option(metavar="random|pam", help="First centroids: random, or medoids.", show_default="random")
+    ] = None,
+    overlap: Overlap = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed and answers give the same questions.", show_default="0")] = None,
+    compute: Compute = "local",
+    workers: Workers = None,
+    memory_limit: Memory = None,
+    json_: Json = False,
+) -> None:
+    """Find a few clean images of each class, to browse the collection; subclusters.parquet is the result.
+
+    Without --budget to spend (--budget 0) it is what the vectors alone give. `cccount browse` then shows all of them on one page.
+
+    Example: cccount subcluster census --clusters 24 --size 10 --oracle labels
+    """
+    report = _run(
+        "subcluster",
+        workspace=workspace,
+        campaign=campaign,
+        clusters=clusters,
+        size=size,
+        start=start,
+        seed=seed,
+        budget=budget,
+        oracle=oracle,
+        error_rate=error_rate,
+        overlap=overlap,
+        compute=compute,
+        workers=workers,
+        memory_limit=memory_limit,
+    )
+    _show(report, json_, texts.subclustered)
 
 
 @app.command()
@@ -532,6 +584,23 @@ def report(
 
 
 @app.command()
+def browse(
+    workspace: Workspace,
+    campaign: CampaignName = "subcluster",
+    item: Annotated[str | None, typer.Option(metavar="ID", help="Say which subclusters this item is most like.")] = None,
+    image: Annotated[str | None, typer.Option(metavar="FILE", help="The same for any image file.")] = None,
+    json_: Json = False,
+) -> None:
+    """Write browse.html: all subclusters of a campaign on one self-contained page, with search.
+
+    Example: cccount browse census --image who-is-this.jpg
+    """
+    from flows.browse import browse as show
+
+    _show(show(workspace, campaign, item=item, image=image), json_, texts.browsed)
+
+
+@app.command()
 def verify(workspace: Workspace, json_: Json = False) -> None:
     """Check every shard, part and marker; say what is damaged and what to do.
 
@@ -586,6 +655,31 @@ def benchmark_counting(
         memory_limit=memory_limit,
     )
     _show(report, json_, texts.benchmarked)
+
+
+@app.command()
+def metrics(
+    workspace: Workspace,
+    file: Annotated[str | None, typer.Option(help="Write them here once, for node_exporter's textfile folder.")] = None,
+    host: Annotated[str, typer.Option(help="Where to serve them.")] = "127.0.0.1",
+    port: Annotated[int | None, typer.Option(help="Serve /metrics on this port until ended.", show_default=False)] = None,
+    json_: Json = False,
+) -> None:
+    """Metrics for Prometheus: answers, questions, shards. Printed, written to a file, or served.
+
+    Example: cccount metrics census --port 9464
+    """
+    from flows import metrics as exported
+
+    if port is not None:
+        exported.serve(workspace, host, port)
+    elif file is not None:
+        _show(exported.write(workspace, file), json_, lambda r: f"{r['metrics']} metrics in {r['file']}")
+    elif json_:
+        rows = [{"name": name, **labels, "value": float(value)} for name, _, labels, value in exported.collect(workspace)]
+        _show({"metrics": rows}, json_, str)
+    else:
+        typer.echo(exported.render(workspace).decode(), nl=False)
 
 
 @app.command()

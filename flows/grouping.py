@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cccount_dist.clustering.methods import NEEDS_CLUSTERS, RATING_METHODS, needs_vectors, resolve_method
+from cccount_dist.clustering.methods import NEEDS_CLUSTERS, RATING_METHODS, check_told, needs_vectors, resolve_method
 from cccount_dist.clustering.result import Grouping
 from cccount_dist.clustering.runner import ClusterRunner, grouping_inputs
 from cccount_dist.inputs import Inputs
@@ -31,6 +31,7 @@ class ClusterOptions:
     clusters_from: str | None = None  # the count campaign that `clusters` is the estimate of
     prior: float | None = None
     repeats: int | None = None
+    parameter: tuple[str, ...] = ()  # NAME=VALUE, for the method
 
     @property
     def level(self) -> None:
@@ -40,6 +41,7 @@ class ClusterOptions:
         check_common(self, ("people", "labels", "similarity"))
         if self.clusters is not None and self.clusters < 1:
             raise InputError(f"--clusters must be at least 1, not {self.clusters}")
+        check_told(self.resolved_method, self.clusters, self._for_method)
         for name, value in self._of_ratings.items():
             if self.method is not None and self.resolved_method not in RATING_METHODS:
                 raise InputError(f"--{name} {value} is for methods that ask for ratings: {', '.join(RATING_METHODS)}")
@@ -57,12 +59,34 @@ class ClusterOptions:
 
     def parameters(self) -> dict[str, Scalar]:
         told: dict[str, Scalar | None] = {"clusters": self.clusters, "clusters_from": self.clusters_from}
-        return {name: value for name, value in told.items() if value is not None} | self._of_ratings
+        return {name: value for name, value in told.items() if value is not None} | self._for_method | self._of_ratings
+
+    @property
+    def _for_method(self) -> dict[str, Scalar]:
+        return dict(_parsed(one) for one in self.parameter)
 
     @property
     def _of_ratings(self) -> dict[str, Scalar]:
         given = {"prior": self.prior, "repeats": self.repeats}
         return {name: value for name, value in given.items() if value is not None}
+
+
+def _parsed(given: str) -> tuple[str, Scalar]:
+    """
+    >>> _parsed("nearest=3"), _parsed("threshold=0.5"), _parsed("refit=false"), _parsed("recall=top")
+    (('nearest', 3), ('threshold', 0.5), ('refit', False), ('recall', 'top'))
+    """
+    name, equals, text = given.partition("=")
+    if not equals or not name or not text:
+        raise InputError(f"--parameter {given!r}: write NAME=VALUE")
+    if text in ("true", "false"):
+        return name, text == "true"
+    for kind in (int, float):
+        try:
+            return name, kind(text)
+        except ValueError:
+            continue
+    return name, text
 
 
 def cluster(workspace: str, campaign: str, options: ClusterOptions, **compute: Any) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from cccount_dist.report.pairs import choose_pairs
 from cccount_dist.report.thumbnails import thumbnail
 from cccount_dist.report.wording import WAYS, thinned
 from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer
+from flows.browse import browse
 from flows.groupreport import gather_grouping
 from flows.progress import progress
 from storage.campaigns import CampaignFolder
@@ -47,10 +48,15 @@ def write_reports(workspace: str, campaign: str | None, price: float | None = No
     return {"files": [_write(folder, collection, price) for folder in folders]}
 
 
-def refresh_report(workspace: str, campaign: str) -> str:
-    """Write the report of a campaign if its result rests on other answers than the report says; return where it is."""
+def refresh_report(workspace: str, campaign: str) -> str | None:
+    """Write the report of a campaign if its result rests on other answers than the report says; return where it is.
+
+    None for a subclustering: its pictures are many, and `cccount browse` shows them when somebody wants to look.
+    """
     opened = Workspace.open(workspace)
     folder = CampaignFolder(opened, campaign)
+    if folder.settings().kind == "subcluster":
+        return None
     key = f"{folder.prefix}/results/report.html"
     if opened.objects.size(key) is not None and opened.objects.read(key).endswith(_mark(folder)):
         return f"{opened.location}/{key}"
@@ -58,8 +64,11 @@ def refresh_report(workspace: str, campaign: str) -> str:
 
 
 def _write(folder: CampaignFolder, collection: Collection, price: float | None = None) -> str:
+    kind = folder.settings().kind
+    if kind == "subcluster":
+        return str(browse(folder.workspace.location, folder.name)["file"])
     mark = _mark(folder)  # before the answers are read: if some come meanwhile, the report is written once more
-    if folder.settings().kind == "cluster":
+    if kind == "cluster":
         page = groups_page(gather_grouping(folder, collection, _collection(folder.workspace, collection), price))
     else:
         page = report_page(gather(folder, collection))

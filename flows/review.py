@@ -54,6 +54,7 @@ def review(workspace: str, options: ReviewOptions, *, as_json: bool = False) -> 
     door = Door(annotators, local=_local(options, annotators, workspace))
     desks = Desks(opened, overlap=options.overlap, gold=options.gold, repeats=options.repeats)
     listener = _listen(options.host, options.port)
+    desks.warm()
     secure = options.certificate is not None
     url = f"http{'s' if secure else ''}://{_authority(options.host, listener.getsockname()[1])}/"
     with ExitStack() as running:

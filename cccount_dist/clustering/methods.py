@@ -59,13 +59,7 @@ def _hacc(inputs: GroupingInputs) -> Sampler[Grouping]:
 def _evidence(inputs: GroupingInputs) -> Sampler[Grouping]:
     from cccount_dist.clustering.evidence.sampler import evidence_sampler
 
-    if inputs.parameters:
-        raise InputError(f"evidence has no parameter {next(iter(inputs.parameters))!r}: it takes none")
-    if inputs.clusters is not None:
-        raise InputError(
-            "evidence finds the number of clusters itself: leave --clusters out, or use --method hacc, which needs it"
-        )
-    return evidence_sampler(inputs.vectors, inputs.neighbors)
+    return evidence_sampler(inputs.vectors, inputs.neighbors, stop=float(inputs.parameters.get("stop", EVIDENCE_STOP)))
 
 
 def _apc(inputs: GroupingInputs) -> Sampler[Grouping]:
@@ -95,6 +89,7 @@ _BUILDERS: dict[str, Builder] = {"evidence": _evidence, "apc": _apc, "hacc": _ha
 METHODS = tuple(_BUILDERS)
 RATING_METHODS = tuple(_RATING)
 NEEDS_CLUSTERS = frozenset({"hacc"})  # methods that must be told K
+EVIDENCE_STOP = 1.0  # expected F score at which `evidence` stops by itself; 1: only when nothing is left to ask
 AUTO = "evidence"  # what `auto` stands for: never told K, and the best one on every data set that was measured
 
 
@@ -111,6 +106,24 @@ def resolve_method(method: str) -> str:
     return method
 
 
+def check_told(method: str, clusters: int | None, parameters: Mapping[str, str | int | float | bool]) -> None:
+    """Raise `InputError` if the method cannot use what it is told; before a campaign is frozen with it."""
+    if clusters is not None and method not in (*NEEDS_CLUSTERS, *RATING_METHODS):
+        raise InputError(
+            f"{method} finds the number of clusters itself: leave --clusters out, or use --method hacc, which needs it"
+        )
+    if method == "apc":
+        from cccount_dist.clustering.apc.parameters import parameters_from
+
+        parameters_from(parameters)
+    if method == "evidence":
+        for name, value in parameters.items():
+            if name != "stop":
+                raise InputError(f"evidence has no parameter {name!r}: it takes stop")
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= 1.0:
+                raise InputError(f"stop is {value!r}: it must be a number above 0, and 1 to never stop before the budget")
+
+
 def needs_vectors(method: str, parameters: Mapping[str, str | int | float | bool]) -> bool:
     """Whether the method works on vectors and neighbours. One that asks for ratings does only if they give a prior similarity.
 
@@ -122,4 +135,6 @@ def needs_vectors(method: str, parameters: Mapping[str, str | int | float | bool
 
 def make_grouper(method: str, inputs: GroupingInputs) -> Sampler[Grouping]:
     """Return a new sampler that groups the items."""
-    return _BUILDERS[resolve_method(method)](inputs)
+    name = resolve_method(method)
+    check_told(name, inputs.clusters, inputs.parameters)
+    return _BUILDERS[name](inputs)

@@ -17,6 +17,8 @@ class Grouping:
     labels: NDArray[np.int64]  # (n,)
     # What the person who pays for the answers should know, for example that the embedding hardly helps.
     warning: str | None = field(default=None, kw_only=True)
+    # How many classes there are, small leftovers of larger ones not counted; None if the method does not say.
+    expected_classes: float | None = field(default=None, kw_only=True)
 
     @property
     def clusters(self) -> int:

@@ -11,6 +11,8 @@ from cccount_dist.review.desk import Desk
 from cccount_dist.review.images import Pictures
 from cccount_dist.review.models import CampaignInfo, CandidateInfo, GivenAnswer, ItemInfo, Recent, RecentEntry, SheetInfo
 from cccount_dist.review.sheets import Answered, Sheet
+from cccount_dist.sampling.constraints import Constraints
+from cccount_dist.sampling.types import SAME
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
 from storage.workspace import Workspace
@@ -35,6 +37,12 @@ class Desks:
         folders = [CampaignFolder(self.workspace, name) for name in self.workspace.campaigns()]
         for_people = [(folder, folder.settings()) for folder in folders if folder.goal().oracle == "people"]
         return [CampaignInfo(name=folder.name, kind=found.kind, method=found.method) for folder, found in for_people]
+
+    def warm(self) -> None:
+        """Do now what would make the first person wait: read the logs, load the compiled closure."""
+        Constraints().add(0, 1, SAME, "warm")
+        for campaign in self.campaigns():
+            self.desk(campaign.name)
 
     def desk(self, campaign: str) -> Desk | None:
         """The desk of a campaign; None if there is no such campaign."""

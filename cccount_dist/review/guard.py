@@ -5,6 +5,7 @@ page cannot forge; the cookie is not sent along either. A name that merely point
 told by `Host` while the page is open to whoever sits here.
 """
 
+import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -48,9 +49,12 @@ class Guard:
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
 
+        began = time.perf_counter()
+
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *_HEADERS]
+                spent = b"app;dur=%.1f" % (1000.0 * (time.perf_counter() - began))
+                message["headers"] = [*message["headers"], *_HEADERS, (b"server-timing", spent)]
             await send(message)
 
         refusal = self._refusal(scope["method"], scope["path"], headers)

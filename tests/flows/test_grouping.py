@@ -123,3 +123,16 @@ def test_k_means_runs_are_kept_and_the_same_from_workers_and_from_here(workspace
     with pytest.raises(CorruptionError, match="remove it, it is computed again"):
         advance(place, "here")
     assert not list((workspace / ".scratch").glob("consensus-*"))
+
+
+def test_parameters_of_the_method_are_frozen_with_the_campaign_and_wrong_ones_refused_before(workspace: Path) -> None:
+    place = str(workspace)
+    cluster(place, "g", simulated("apc", 5, parameter=("probability=times", "nearest=3", "refit=false")))
+    assert CampaignFolder(Workspace.open(place), "g").settings().parameters == {
+        "probability": "times", "nearest": 3, "refit": False,
+    }  # fmt: skip
+    for parameter, message in (("nearest", "write NAME=VALUE"), ("nearest=0", "must be at least 1"), ("far=1", "no parameter")):
+        with pytest.raises(InputError, match=message):
+            simulated("apc", 5, parameter=(parameter,))
+    with pytest.raises(InputError, match="finds the number of clusters itself"):
+        ClusterOptions("evidence", clusters=4)

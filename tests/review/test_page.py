@@ -153,6 +153,25 @@ def test_a_bad_picture_is_not_shown_again(browser: Browser, serve: Serve, worksp
         assert {workspace.collection().ids[item] for item in flagged} == {bad}
 
 
+def test_a_picture_that_was_flagged_by_mistake_comes_back(browser: Browser, serve: Serve, workspace: Workspace) -> None:
+    start_campaign(workspace, "census", pairs_of(48, 20))
+    with serve(workspace) as server, browser.new_context() as context:
+        person = Person(context.new_page(), server.url)
+        person.visit()
+        shown = person.sees()
+        person.page.keyboard.press("f")
+        person.page.keyboard.press("1")
+        person.waits_for_another_than(shown)
+        other = person.sees()
+        person.page.keyboard.press("Backspace")
+        person.waits_for_another_than(other)
+        assert person.press("s") == shown
+        assert person.sees() == other
+        person.everything_is_saved()
+        assert settled(workspace, "census") == {shown: 1.0}
+        assert Campaign.open(workspace.location, "census").ledger.flagged == set()
+
+
 def test_new_questions_appear_by_themselves(browser: Browser, serve: Serve, workspace: Workspace) -> None:
     questions = pairs_of(48, 6)
     folder = start_campaign(workspace, "census", questions[:3])

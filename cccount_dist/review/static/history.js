@@ -27,7 +27,6 @@ export class History {
     this.draw();
   }
 
-  /** A flagged item's answers stay as they are: there is nothing to undo on its sheets. */
   get length() {
     return this.entries.length;
   }
@@ -37,7 +36,8 @@ export class History {
   }
 }
 
-function mark({ sheet, answers }) {
+function mark({ sheet, answers, flagged }) {
+  if (flagged !== undefined) return labelled("flagged", "⚑", "bad image");
   const names = answers.map(({ value }) => (value === null ? "unsure" : value === 1 ? "same" : value === 0 ? "different" : "rated"));
   let sign = SIGN[names[0]] ?? answers[0].value.toFixed(1);
   let kind = names[0];
@@ -48,6 +48,9 @@ function mark({ sheet, answers }) {
     const same = names.filter((name) => name === "same").length;
     [sign, kind, words] = [`${same}/${answers.length}`, "page", `page: ${same} of ${answers.length} same`];
   }
-  const item = element("li", { class: kind, title: words }, element("span", { "aria-hidden": "true" }, sign), element("span", { class: "hidden" }, words));
-  return item;
+  return labelled(kind, sign, words);
+}
+
+function labelled(kind, sign, words) {
+  return element("li", { class: kind, title: words }, element("span", { "aria-hidden": "true" }, sign), element("span", { class: "hidden" }, words));
 }

@@ -98,10 +98,15 @@ export class Outbox {
           return false;
         }
       }
+      const settled = await this.settle(batch, receipt);
+      if (!settled) {
+        this.failed(new Error("the server did not say that it is stored"));
+        return false;
+      }
       this.failures = 0;
       this.problem = null;
       this.signedOut = false;
-      await this.settle(batch, receipt);
+      this.changed();
     }
     return !this.waiting.length;
   }
@@ -124,15 +129,17 @@ export class Outbox {
     return kind === "undo" ? this.transport.undo(this.campaign, body) : this.transport.flag(this.campaign, body);
   }
 
-  async settle(batch, { rejected = [] }) {
+  /** Let go of what the receipt names, and of nothing else; true if it names all. */
+  async settle(batch, { stored = [], known = [], rejected = [] }) {
+    const safe = new Set([...stored, ...known]);
     const reasons = new Map(rejected.map(({ id, reason }) => [id, reason]));
     const bad = batch.filter((event) => reasons.has(event.id)).map((event) => ({ ...event, refused: reasons.get(event.id) }));
-    const ids = new Set(batch.map((event) => event.id));
-    this.waiting = this.waiting.filter((event) => !ids.has(event.id));
+    const named = new Set(batch.map((event) => event.id).filter((id) => safe.has(id) || reasons.has(id)));
+    this.waiting = this.waiting.filter((event) => !named.has(event.id));
     this.refused.push(...bad);
-    this.changed();
-    await this.discard(batch.filter((event) => !reasons.has(event.id)).map((event) => event.id));
+    await this.discard([...named].filter((id) => !reasons.has(id)));
     if (bad.length) await this.keep(bad); // a refusal is shown until somebody has seen it
+    return named.size === batch.length;
   }
 
   failed(error) {

@@ -27,7 +27,8 @@ class Pack {
 
   async sheets(campaign, count) {
     const answered = new Set(this.live().map((row) => row.question_id));
-    const spoiled = new Set(this.rows.filter((row) => row.flag_item !== undefined).map((row) => row.flag_item));
+    const undone = new Set(this.rows.map((row) => row.undoes));
+    const spoiled = new Set(this.rows.filter((row) => row.flag_item !== undefined && !undone.has(row.id)).map((row) => row.flag_item));
     const bad = (sheet) => [sheet.anchor, ...sheet.candidates.map((c) => c.item)].some((item) => spoiled.has(item.item));
     const left = this.content.sheets.filter((sheet) => !bad(sheet) && !sheet.candidates.every((c) => answered.has(c.question_id)));
     const sheets = left.slice(0, 2 * count).map((sheet) => ({ ...sheet, expires_in: FOR_EVER }));
@@ -86,6 +87,7 @@ class Pack {
   row({ id, question_id, value, seconds, undoes, flag_item, reason, made }, annotator) {
     const common = { answer_id: id, annotator, source: "pack", answered_at: new Date(made).toISOString() };
     if (flag_item !== undefined) return { ...common, flag_item, reason };
+    if (question_id === undefined) return { ...common, undoes };
     const { sheet, candidate } = this.questions.get(question_id);
     const pair = { question_id, u: sheet.anchor.item, v: candidate.item.item };
     if (undoes) return { ...common, ...pair, undoes };

@@ -183,7 +183,7 @@ function drawContradictions({ contradictions }) {
       "li",
       {},
       element("div", { class: "two" }, picture(u), picture(v)),
-      element("p", {}, element("span", { class: "votes-same" }, `${same} same`), " · ", element("span", { class: "votes-different" }, `${different} different`)),
+      element("p", {}, element("span", { class: "votes-same" }, `${same} same`), " · ", element("span", { class: "votes-different" }, `${different} different`), same && different ? "" : " · others imply the opposite"),
     ),
   );
   const more = contradictions.length > MOST_DISPUTES ? ` The first ${MOST_DISPUTES} are shown.` : "";

@@ -50,6 +50,10 @@ export class Queue {
     void this.fill();
   }
 
+  unspoil(item) {
+    this.spoiled.delete(item);
+  }
+
   /** Bring the queue to its length; called after every answer, and by itself while there is nothing to show. */
   fill() {
     if (this.closed || this.filling || this.ready.length >= AHEAD) return this.filling;

@@ -195,6 +195,7 @@ export class Review {
     if (!entry) return;
     this.outbox.add(entry.answers.map(({ id }) => ({ kind: "undo", body: { id: newId(), answer_id: id } })));
     if (this.sheet) this.queue.putBack(this.sheet);
+    if (entry.flagged !== undefined) this.queue.unspoil(entry.flagged);
     // A sheet that was answered before a reload and tested us has no number any more: it is taken back, and not asked again.
     if (entry.sheet.candidates.some(({ question_id }) => question_id < 0)) return this.showNext();
     this.show(entry.sheet);
@@ -202,7 +203,9 @@ export class Review {
   }
 
   flag(item, reason) {
-    this.outbox.add([{ kind: "flag", body: { id: newId(), item: item.item, reason } }]);
+    const id = newId();
+    this.outbox.add([{ kind: "flag", body: { id, item: item.item, reason } }]);
+    this.history.push({ sheet: this.sheet, flagged: item.item, answers: [{ id }] });
     this.queue.spoil(item.item);
     this.showNext();
     this.say("Noted: the picture is not shown again.");
