@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 from cccount_dist.clustering.spectral.graph import RatedGraph
+from cccount_dist.clustering.spectral.parameters import Missing
 from cccount_dist.clustering.spectral.placing import place
-from cccount_dist.clustering.spectral.sampler import Missing, Rule, SpectralSampler
+from cccount_dist.clustering.spectral.sampler import Rule, SpectralSampler
 from cccount_dist.clustering.spectral.scan import best_of_matrix, best_pair
 from cccount_dist.clustering.spectral.sensitivity import all_changes, sensitivity
 from cccount_dist.clustering.spectral.spectrum import spectrum

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cccount_dist.clustering.spectral.graph import Floats, RatedGraph
 from cccount_dist.clustering.spectral.pairs import Pair, connecting_pair, generator, random_pair
+from cccount_dist.clustering.spectral.parameters import Missing
 from cccount_dist.clustering.spectral.placing import Placing, place, unexplained
 from cccount_dist.clustering.spectral.ratings import UNKNOWN, Ratings
 from cccount_dist.clustering.spectral.result import SpectralGrouping, grouping, no_grouping
@@ -26,7 +27,6 @@ from cccount_dist.clustering.spectral.spectrum import Spectrum, spectrum
 from cccount_dist.sampling.types import Answer, Question
 
 Rule = Literal["iu-red", "s-and-t", "random"]
-Missing = Literal["zero", "either"]
 NOBODY = -1  # in place of the item that a question is about, for random ones
 
 
