@@ -21,8 +21,8 @@ from cccount_dist.clustering.spectral.graph import DENSE, Floats, RatedGraph
 
 MOST_DENSE = 5_000
 TREE_LIKE = 1.5  # pairs for each item, up to which the factors of L stay sparse
-_TOLERANCE = 1e-7  # of λ(K+1); the vectors before it are then better by far, for they converge first
-_RESIDUAL = 1e-6  # of λK
+_TOLERANCE = 1e-6  # of λ(K+1); the vectors before it are then better by far, for they converge first
+_RESIDUAL = 1e-5  # of λK
 _ROUNDING = 1e-12
 _SMALL_GAP = 1e-8
 
@@ -122,7 +122,7 @@ def _arpack(
         start = warm.sum(axis=1) + 1e-6 / np.sqrt(items) * start
     operator: LinearOperator[np.float64] = LinearOperator((items, items), matvec=product, dtype=np.float64)
     try:
-        values, vectors = eigsh(operator, count, which=which, v0=start, ncv=max(20, 3 * count), tol=_TOLERANCE, maxiter=3000)
+        values, vectors = eigsh(operator, count, which=which, v0=start, ncv=max(40, 3 * count), tol=_TOLERANCE, maxiter=3000)
     except ArpackError:
         return None
     order = np.argsort(values, kind="stable")
