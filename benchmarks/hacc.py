@@ -133,8 +133,8 @@ def ratio(folder: Path) -> None:
 Curve = dict[int, float]
 
 
-def curve_of(sampler: Sampler[Grouping], y: Labels, budgets: Sequence[int], batch: int) -> Curve:
-    """JCC at each of the budgets."""
+def curve_of(sampler: Sampler[Grouping], y: Labels, budgets: Sequence[int], batch: int, enough: float = 2.0) -> Curve:
+    """JCC at each of the budgets, until it is enough."""
     oracle = LabelOracle(y)
     found: Curve = {}
     asked = 0
@@ -144,13 +144,14 @@ def curve_of(sampler: Sampler[Grouping], y: Labels, budgets: Sequence[int], batc
             sampler.tell([Answer(q.id, q.u, q.v, oracle.answer(q)) for q in questions])
             asked += len(questions)
         found[budget] = jcc(y, sampler.result().labels)
-        if found[budget] >= 0.95 and budget:
+        if found[budget] >= enough:
             break
     return found
 
 
-def explore_curve(x: Vectors, y: Labels, clusters: int, budgets: Sequence[int]) -> Curve:
-    chooser = ExplorePairs(x, 0, clusters=clusters)
+def explore_curve(x: Vectors, y: Labels, clusters: int, budgets: Sequence[int], seed: int, enough: float) -> Curve:
+    """Explore-Consolidate and PCK-means (Active-PCKMeans of Basu et al.), told K."""
+    chooser = ExplorePairs(x, seed, clusters=clusters)
     pairs: list[tuple[int, int]] = []
     found: Curve = {}
     for budget in budgets:
@@ -159,47 +160,59 @@ def explore_curve(x: Vectors, y: Labels, clusters: int, budgets: Sequence[int]) 
             pairs.append(pair)
         links = np.array(pairs, np.int64).reshape(-1, 2)
         same = y[links[:, 0]] == y[links[:, 1]]
-        found[budget] = jcc(y, pckmeans(x, clusters, links[same], links[~same]).labels)
-        if len(pairs) < budget:
+        found[budget] = jcc(y, pckmeans(x, clusters, links[same], links[~same], seed=seed).labels)
+        if len(pairs) < budget or found[budget] >= enough:
             break
     return found
 
 
-def curves(folder: Path) -> None:
-    digits, digit_labels = load_digits(return_X_y=True)
-    chosen = np.sort(np.random.default_rng(0).permutation(len(digits))[:250])
+def digits_of(seed: int) -> tuple[Vectors, Labels]:
+    digits, labels = load_digits(return_X_y=True)
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(digits))[:250])
+    return prepare(digits[chosen].astype(np.float32), "cosine"), labels[chosen]
+
+
+def market_of(folder: Path) -> tuple[Vectors, Labels]:
     market = np.load(folder / "market20.npz")
-    sets: dict[str, Callable[[], tuple[Vectors, Labels]]] = {
-        "digits, 250 items, 10 classes": lambda: (prepare(digits[chosen].astype(np.float32), "cosine"), digit_labels[chosen]),
-        "market20, 351 items, 20 classes": lambda: (
-            prepare(market["x"].astype(np.float32), "cosine"),
-            market["y"].astype(np.int64),
-        ),
-        "C-Zoo, 500 items, 24 classes": lambda: read(folder, "chimp_czoo_mobilenetv2", 500, 24),
+    return prepare(market["x"].astype(np.float32), "cosine"), market["y"].astype(np.int64)
+
+
+def curves(folder: Path) -> None:
+    """Questions to JCC .8, for each seed: of the subset for digits, of the method for the others."""
+    sets: dict[str, tuple[int, Callable[[int], tuple[Vectors, Labels]]]] = {
+        "digits, 250 items, 10 classes": (3, digits_of),
+        "market20, 351 items, 20 classes": (3, lambda _: market_of(folder)),
+        "C-Zoo, 500 items, 24 classes": (1, lambda _: read(folder, "chimp_czoo_mobilenetv2", 500, 24)),
     }
-    for name, load in sets.items():
-        x, y = load()
-        clusters, items = int(y.max()) + 1, len(x)
-        step = 25
-        budgets = list(range(0, 8 * items + 1, step))
-        inputs = inputs_of(x, clusters)
-        present = np.arange(items)
-        rows = {
-            "Active-HACC, one by one": curve_of(make_grouper("hacc", inputs), y, budgets, 1),
-            "Active-HACC, batches": curve_of(make_grouper("hacc", inputs), y, budgets, 256),
-            "Active-HACC, H2, one by one": curve_of(make_grouper("hacc", inputs_of(x, clusters, effects="local")), y, budgets, 1),
-            "random constraints": curve_of(RandomConstraints(knowledge_of(inputs, present), 0), y, budgets, 25),
-            "Explore-Consolidate": explore_curve(x, y, clusters, budgets),
-            "evidence, K not told": curve_of(make_grouper("evidence", inputs_of(x, None)), y, budgets, 1),
-            "APC, K not told": curve_of(make_grouper("apc", inputs_of(x, None)), y, budgets, 1),
-        }
-        shown = [0, 100, 200, 400, 800, 1600, 3200]
-        print(f"\n{name}\n\n| method | " + " | ".join(f"{q:,}" for q in shown) + " | questions to JCC .8 |")
-        print("|---|" + "---|" * (len(shown) + 1))
-        for method, curve in rows.items():
-            reached = next((str(q) for q, value in curve.items() if value >= 0.8), f"> {max(curve):,}")
-            values = [f"{curve[q]:.3f}" if q in curve else "" for q in shown]  # a curve ends at .95
-            print(f"| {method} | " + " | ".join(values) + f" | {reached} |", flush=True)
+    print("| set | " + " | ".join(METHODS) + " |\n|---|" + "---|" * len(METHODS))
+    for name, (seeds, load) in sets.items():
+        cells = []
+        for method in METHODS:
+            needed = [questions_to(method, *load(seed), seed) for seed in range(seeds)]
+            cells.append(", ".join(needed))
+            print(f"{name}, {method}: {cells[-1]}", file=sys.stderr, flush=True)
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+METHODS = ("one by one", "batches", "H2", "random constraints", "Explore-Consolidate", "evidence, K not told", "APC, K not told")
+
+
+def questions_to(method: str, x: Vectors, y: Labels, seed: int, goal: float = 0.8) -> str:
+    clusters, most = int(y.max()) + 1, 8 * len(x)
+    budgets = range(0, most + 1, 5 if len(x) < 400 else 25)
+    told = inputs_of(x, clusters, seed, **({"effects": "local"} if method == "H2" else {}))
+    if method == "Explore-Consolidate":
+        curve = explore_curve(x, y, clusters, budgets[::5], seed, goal)
+    elif method == "random constraints":
+        curve = curve_of(RandomConstraints(knowledge_of(told, np.arange(len(x))), seed), y, budgets, 5, goal)
+    elif method in ("evidence, K not told", "APC, K not told"):
+        near = neighbors_in_memory(x, 50)
+        inputs = GroupingInputs(x, near.index, near.similarity, seed)
+        curve = curve_of(make_grouper(method.split(",")[0].lower(), inputs), y, budgets, 1, goal)
+    else:
+        curve = curve_of(make_grouper("hacc", told), y, budgets, 256 if method == "batches" else 1, goal)
+    last = max(curve)
+    return f"{last:,}" if curve[last] >= goal else f"> {last:,} (JCC {curve[last]:.2f})"
 
 
 def iris() -> None:

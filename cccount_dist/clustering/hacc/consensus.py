@@ -1,6 +1,6 @@
 """How likely two units are the same: in how many of many k-means clusterings they fall together (eq. 2 of the paper, smoothed).
 
-Runs take turns between K clusters and 2 K: pairs that also hold together in the finer ones are surer (docs/hacc.md has the comparison).
+Runs take turns between K clusters and 2 K: pairs that hold together in the finer ones, too, are surer (compared in docs/hacc.md).
 All numbers are whole and small enough for every sum of products to be exact, so a run gives the same labels on any machine. Runs
 are independent of each other: `one_run` is what a worker computes, `agreements` what is made of the runs.
 A run takes O(n K d) time for an iteration; its labels are 2 n bytes, which is all that needs to be stored.
