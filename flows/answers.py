@@ -7,11 +7,13 @@ that cannot be an answer is named with its line; the others are kept.
 
 import math
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from cccount_dist.campaign import Campaign, Response
+from cccount_dist.review.desk import Desk
 from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer, is_check, is_flag
 from cccount_dist.sampling.types import Question
 from flows.answerfiles import Row, check_ending, read_rows, write_rows
@@ -92,7 +94,11 @@ def import_answers(workspace: str, campaign: str, file: str) -> dict[str, Any]:
     opened = Campaign.open(workspace, campaign)
     responses: list[tuple[int, Response]] = []
     rejected: list[tuple[int, str]] = []
+    flags: list[tuple[int, Row]] = []
     for line, row in _answers(Path(file), campaign, rejected):
+        if row.get("flag_item") is not None:
+            flags.append((line, row))
+            continue
         try:
             response = _response(row)
         except InputError as error:
@@ -102,9 +108,27 @@ def import_answers(workspace: str, campaign: str, file: str) -> dict[str, Any]:
     refused = opened.refused([response for _, response in responses])
     rejected += [(responses[number][0], reason) for number, reason in refused.items()]
     kept = [response for number, (_, response) in enumerate(responses) if number not in refused]
-    recorded = opened.tell(kept, source="file")
+    recorded = opened.tell(kept, source="file") + _flag(workspace, campaign, flags, rejected)
     found = [{"line": line, "reason": reason} for line, reason in sorted(rejected)]
     return {"file": file, "answers": len(kept), "recorded": recorded, "rejected": found}
+
+
+def _flag(workspace: str, campaign: str, flags: list[tuple[int, Row]], rejected: list[tuple[int, str]]) -> int:
+    """Record the pictures that an offline pack says are of no use, and return how many of them are new."""
+    if not flags:
+        return 0
+    recorded = 0
+    with closing(Desk(Workspace.open(workspace), campaign)) as desk:
+        for line, row in flags:
+            try:
+                item, own = int(row["flag_item"]), str(row["answer_id"])
+                receipt = desk.flag(str(row.get("annotator") or "file"), item, str(row.get("reason") or ""), id=own)
+            except (KeyError, TypeError, ValueError) as error:
+                rejected.append((line, f"a flag needs the number of an item and an answer_id: {error}"))
+                continue
+            recorded += len(receipt.stored)
+            rejected += [(line, refusal.reason) for refusal in receipt.rejected]
+    return recorded
 
 
 def _answers(path: Path, campaign: str, rejected: list[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
@@ -121,8 +145,13 @@ def _answers(path: Path, campaign: str, rejected: list[tuple[int, str]]) -> Iter
 
 
 def _response(row: dict[str, Any]) -> Response | None:
-    text = _text(row.get("value"))
-    if not text or row.get("source") == INFERRED or is_check(str(row.get("source"))) or is_flag(str(row.get("source"))):
+    text, undoes = _text(row.get("value")), str(row.get("undoes") or "")
+    if (
+        not (text or undoes)
+        or row.get("source") == INFERRED
+        or is_check(str(row.get("source")))
+        or is_flag(str(row.get("source")))
+    ):
         return None
     try:
         question = int(row["question_id"])
@@ -131,6 +160,8 @@ def _response(row: dict[str, Any]) -> Response | None:
     annotator = str(row.get("annotator") or "file")
     # Without an id of its own, what was said by whom to which question is the id: the same file again changes nothing.
     answer_id = str(row.get("answer_id") or f"file-{question}-{annotator}-{text}")
+    if undoes:
+        return Response(question, None, annotator, 0.0, str(row.get("answer_id") or f"undo-{undoes}"), undoes)
     return Response(question, _value(text), annotator, _seconds(row.get("seconds")), answer_id)
 
 

@@ -38,6 +38,8 @@ annotators_app = typer.Typer(no_args_is_help=True, help="Say who may answer: a t
 app.add_typer(annotators_app, name="annotators")
 gold_app = typer.Typer(no_args_is_help=True, help="Pairs whose answer is known, for checking people.", rich_markup_mode="rich")
 app.add_typer(gold_app, name="gold")
+benchmark_app = typer.Typer(no_args_is_help=True, help="Replicated experiments on labelled collections.", rich_markup_mode="rich")
+app.add_typer(benchmark_app, name="benchmark")
 
 Workspace = Annotated[
     str, typer.Argument(metavar="WORKSPACE", help="The workspace: a folder, or s3://bucket/prefix.", show_default=False)
@@ -234,6 +236,12 @@ def count(
             show_default="estimate for people",
         ),
     ] = None,
+    search: Annotated[
+        str | None,
+        typer.Option(
+            metavar="full|fast", help="fast skips pairs that are hardly the same, if answers are right.", show_default="full"
+        ),
+    ] = None,
     pair_seconds: Annotated[float, typer.Option(metavar="S", help="What a pair takes a person.")] = 9.0,
     page_seconds: Annotated[
         float, typer.Option(metavar="S", help="What a page takes; in the budget it counts as that many pairs.")
@@ -262,6 +270,7 @@ def count(
         error_rate=error_rate,
         grid=grid,
         wrong_answers=wrong_answers,
+        search=search,
         pair_seconds=pair_seconds,
         page_seconds=page_seconds,
         overlap=overlap,
@@ -274,17 +283,38 @@ def cluster(
     workspace: Workspace,
     campaign: CampaignName = "cluster",
     method: Annotated[
-        str | None, typer.Option(metavar="auto|evidence|hacc", help="How to group; auto needs no K.", show_default="auto")
+        str | None,
+        typer.Option(metavar="auto|evidence|apc|hacc|iu-red|…", help="How to group; auto needs no K.", show_default="auto"),
     ] = None,
     clusters: Annotated[
         int | None,
         typer.Option(metavar="K", help="How many groups. hacc takes a count's estimate if it is not told.", show_default=False),
     ] = None,
     budget: Annotated[int, typer.Option(help="How many questions may be asked, in all. A larger one goes on.")] = 600,
-    oracle: Annotated[str, typer.Option(metavar="people|labels", help="Who answers: people, or the label column.")] = "people",
-    error_rate: Annotated[float, typer.Option(metavar="E", help="With --oracle labels: lie with this probability.")] = 0.0,
+    oracle: Annotated[
+        str,
+        typer.Option(
+            metavar="people|labels|similarity", help="Who answers: people, the label column, or (ratings) the embeddings."
+        ),
+    ] = "people",
+    error_rate: Annotated[
+        float, typer.Option(metavar="E", help="With labels: lie with this probability; with similarity: deviation of the noise.")
+    ] = 0.0,
+    prior: Annotated[
+        float | None,
+        typer.Option(
+            metavar="W", help="Ratings: weight of the embeddings' similarity until a pair is rated.", show_default="none"
+        ),
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(metavar="R", help="Ratings: how often one pair may be rated.", show_default="3")
+    ] = None,
     overlap: Overlap = None,
     seed: Annotated[int | None, typer.Option(help="The same seed and answers give the same questions.", show_default="0")] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="For the method (docs/grouping.md); several times.", show_default=False),
+    ] = None,
     compute: GroupingCompute = None,
     workers: Workers = None,
     memory_limit: Memory = None,
@@ -292,7 +322,12 @@ def cluster(
 ) -> None:
     """Give every item its group, from as few questions as possible; labels.parquet is the result.
 
+    Most methods ask whether two items are the same. iu-red asks how similar they are, on a scale, and needs neither embeddings
+    nor neighbours; also iu-red-pure, s-and-t, s-and-t-pure, random-ratings.
+
     Example: cccount cluster census --budget 600 --oracle labels
+
+    Example: cccount cluster photos --method iu-red --clusters 2 --budget 900
     """
     report = _run(
         "cluster",
@@ -305,11 +340,61 @@ def cluster(
         oracle=oracle,
         error_rate=error_rate,
         overlap=overlap,
+        parameter=parameter,
+        compute=compute,
+        workers=workers,
+        memory_limit=memory_limit,
+        prior=prior,
+        repeats=repeats,
+    )
+    _show(report, json_, texts.grouped)
+
+
+@app.command()
+def subcluster(
+    workspace: Workspace,
+    clusters: Annotated[
+        int | None,
+        typer.Option(metavar="K", help="How many classes there are.", show_default="the estimate of the newest count campaign"),
+    ] = None,
+    size: Annotated[int | None, typer.Option(metavar="N", help="Images of each class.", show_default="10")] = None,
+    campaign: CampaignName = "subcluster",
+    budget: Annotated[int, typer.Option(help="How many questions may be asked, in all. A larger one goes on.")] = 1000,
+    oracle: Annotated[str, typer.Option(metavar="people|labels", help="Who answers: people, or the label column.")] = "people",
+    error_rate: Annotated[float, typer.Option(metavar="E", help="With --oracle labels: lie with this probability.")] = 0.0,
+    start: Annotated[
+        str | None, typer.Option(metavar="random|pam", help="First centroids: random, or medoids.", show_default="random")
+    ] = None,
+    overlap: Overlap = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed and answers give the same questions.", show_default="0")] = None,
+    compute: Compute = "local",
+    workers: Workers = None,
+    memory_limit: Memory = None,
+    json_: Json = False,
+) -> None:
+    """Find a few clean images of each class, to browse the collection; subclusters.parquet is the result.
+
+    Without --budget to spend (--budget 0) it is what the vectors alone give. `cccount browse` then shows all of them on one page.
+
+    Example: cccount subcluster census --clusters 24 --size 10 --oracle labels
+    """
+    report = _run(
+        "subcluster",
+        workspace=workspace,
+        campaign=campaign,
+        clusters=clusters,
+        size=size,
+        start=start,
+        seed=seed,
+        budget=budget,
+        oracle=oracle,
+        error_rate=error_rate,
+        overlap=overlap,
         compute=compute,
         workers=workers,
         memory_limit=memory_limit,
     )
-    _show(report, json_, texts.grouped)
+    _show(report, json_, texts.subclustered)
 
 
 @app.command()
@@ -321,6 +406,54 @@ def advance(workspace: Workspace, campaign: CampaignName = "count", json_: Json 
     Example: cccount advance census --campaign count
     """
     _show(_run("advance", workspace=workspace, campaign=campaign), json_, texts.advanced)
+
+
+@app.command()
+def review(
+    workspace: Workspace,
+    host: Annotated[str, typer.Option(help="Where to listen; others can reach it only if annotators have tokens.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes a free one.")] = 8765,
+    annotator: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who sits here, while there are no tokens.", show_default="your user name")
+    ] = None,
+    advance: Annotated[bool, typer.Option(help="Keep new questions ready, in a process of its own.")] = True,
+    overlap: Annotated[int, typer.Option(metavar="1..5", help="How many people see each question.")] = 1,
+    gold: Annotated[float, typer.Option(metavar="SHARE", help="Sheets with a known answer.")] = 0.03,
+    repeats: Annotated[float, typer.Option(metavar="SHARE", help="Sheets that the same person answered before.")] = 0.02,
+    certificate: Annotated[str | None, typer.Option(metavar="FILE", help="TLS certificate.", show_default=False)] = None,
+    key: Annotated[str | None, typer.Option(metavar="FILE", help="Its key.", show_default=False)] = None,
+    json_: Json = False,
+) -> None:
+    """Serve the page on which people answer, until Ctrl-C.
+
+    Example: cccount review census
+    """
+    from flows.review import ReviewOptions
+    from flows.review import review as serve
+
+    options = ReviewOptions(host, port, annotator, advance, overlap, gold, repeats, certificate, key)
+    serve(workspace, options, as_json=json_)
+
+
+@app.command()
+def pack(
+    workspace: Workspace,
+    campaign: CampaignName = "count",
+    count: Annotated[int, typer.Option(help="How many open questions to take along.")] = 200,
+    file: Annotated[str, typer.Option(help="Where to write: one .html file.")] = "pack.html",
+    annotator: Annotated[str, typer.Option(metavar="NAME", help="Who will answer it.")] = "pack",
+    side: Annotated[int, typer.Option(metavar="PIXELS", help="Longer side of its pictures.")] = 640,
+    json_: Json = False,
+) -> None:
+    """Write one HTML file with open questions and their pictures, to be answered without a network.
+
+    Its answers come back as a file: cccount answers import WORKSPACE --file answers.json
+
+    Example: cccount pack census --campaign count --count 200 --file pack.html --annotator ana
+    """
+    from flows.pack import write_pack
+
+    _show(write_pack(workspace, campaign, count, file, annotator=annotator, side=side), json_, texts.packed)
 
 
 @app.command()
@@ -433,6 +566,12 @@ def annotators_remove(
 def report(
     workspace: Workspace,
     campaign: Annotated[str | None, typer.Option(help="Only this campaign.", show_default=False)] = None,
+    price: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P", help="What a question costs: campaigns that ask for ratings say what was spent.", show_default=False
+        ),
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Write one self-contained report.html: it opens anywhere, also offline.
@@ -441,7 +580,24 @@ def report(
     """
     from flows.report import write_reports
 
-    _show(write_reports(workspace, campaign), json_, texts.reported)
+    _show(write_reports(workspace, campaign, price), json_, texts.reported)
+
+
+@app.command()
+def browse(
+    workspace: Workspace,
+    campaign: CampaignName = "subcluster",
+    item: Annotated[str | None, typer.Option(metavar="ID", help="Say which subclusters this item is most like.")] = None,
+    image: Annotated[str | None, typer.Option(metavar="FILE", help="The same for any image file.")] = None,
+    json_: Json = False,
+) -> None:
+    """Write browse.html: all subclusters of a campaign on one self-contained page, with search.
+
+    Example: cccount browse census --image who-is-this.jpg
+    """
+    from flows.browse import browse as show
+
+    _show(show(workspace, campaign, item=item, image=image), json_, texts.browsed)
 
 
 @app.command()
@@ -454,6 +610,76 @@ def verify(workspace: Workspace, json_: Json = False) -> None:
     _show(found, json_, texts.verified)
     if not found["ok"]:
         raise typer.Exit(1)
+
+
+@benchmark_app.command("counting")
+def benchmark_counting(
+    collections: Annotated[list[str], typer.Argument(metavar="SET…", help="An .npz file with x and y, digits, longtail, …")],
+    methods: Annotated[str, typer.Option(help="Methods of `cccount count`, with commas.")] = "placing",
+    runs: Annotated[int, typer.Option(help="Seeded runs of each method on each collection.")] = 100,
+    efforts: Annotated[str, typer.Option(help="Where to look, in parts of n pair answers.")] = "0.1,0.25,0.5,1",
+    noise: Annotated[str, typer.Option(metavar="E|M,F", help="Wrong answers: one rate, or misses and false sames.")] = "0",
+    repeating: Annotated[float, typer.Option(help="Share of the wrong answers that come again for the same pair.")] = 0.0,
+    wrong_answers: Annotated[
+        str | None, typer.Option(help="What the method is told.", show_default="none without noise, else estimate")
+    ] = None,
+    grid: Annotated[int, typer.Option(metavar="1..24", help="Clusters on one page; a page costs 3 pairs.")] = 1,
+    search: Annotated[str, typer.Option(metavar="full|fast", help="Whether placing may skip unlikely pairs.")] = "full",
+    stop: Annotated[float | None, typer.Option(metavar="W", help="Stop each run at this width.", show_default=False)] = None,
+    results: Annotated[str, typer.Option(metavar="DIR", help="Finished runs; the same command goes on.")] = "benchmark-runs",
+    compute: Compute = "local",
+    workers: Workers = None,
+    memory_limit: Memory = None,
+    json_: Json = False,
+) -> None:
+    """Measure error, bias, coverage and width of counting methods over many seeded runs.
+
+    Example: cccount benchmark counting digits --runs 100
+    """
+    from flows.benchmark import run_benchmark
+
+    report = run_benchmark(
+        collections,
+        methods=methods.split(","),
+        runs=runs,
+        efforts=efforts,
+        noise=noise,
+        repeating=repeating,
+        wrong_answers=wrong_answers,
+        grid=grid,
+        search=search,
+        stop=stop,
+        results=results,
+        compute=compute,
+        workers=workers,
+        memory_limit=memory_limit,
+    )
+    _show(report, json_, texts.benchmarked)
+
+
+@app.command()
+def metrics(
+    workspace: Workspace,
+    file: Annotated[str | None, typer.Option(help="Write them here once, for node_exporter's textfile folder.")] = None,
+    host: Annotated[str, typer.Option(help="Where to serve them.")] = "127.0.0.1",
+    port: Annotated[int | None, typer.Option(help="Serve /metrics on this port until ended.", show_default=False)] = None,
+    json_: Json = False,
+) -> None:
+    """Metrics for Prometheus: answers, questions, shards. Printed, written to a file, or served.
+
+    Example: cccount metrics census --port 9464
+    """
+    from flows import metrics as exported
+
+    if port is not None:
+        exported.serve(workspace, host, port)
+    elif file is not None:
+        _show(exported.write(workspace, file), json_, lambda r: f"{r['metrics']} metrics in {r['file']}")
+    elif json_:
+        rows = [{"name": name, **labels, "value": float(value)} for name, _, labels, value in exported.collect(workspace)]
+        _show({"metrics": rows}, json_, str)
+    else:
+        typer.echo(exported.render(workspace).decode(), nl=False)
 
 
 @app.command()

@@ -15,6 +15,7 @@ import dask
 import distributed
 from distributed.comm.core import CommClosedError
 
+from flows.logs import event
 from flows.profiles import is_profile, profile_cluster, security_from_environment
 from flows.progress import progress
 from storage.errors import CccountError, ComputeError, InputError
@@ -88,6 +89,7 @@ def _connected(address: str, security: distributed.Security | None) -> Iterator[
         ) from error
     with client:
         _require_workers(client, address)
+        event("computing", compute=address, dashboard=client.dashboard_link)
         yield client
 
 
@@ -101,6 +103,7 @@ def _of_profile(name: str) -> Iterator[distributed.Client]:
                 f"--compute {name}: no worker came within {seconds:.0f} s: look at the queue, or raise the profile's wait_seconds"
             ) from error
         _require_workers(client, name)
+        event("computing", compute=name, dashboard=client.dashboard_link)
         yield client
 
 
@@ -148,12 +151,13 @@ def run_tasks(
     done_before: int = 0,
     sizes: Sequence[int] | None = None,
     retries: int = 3,
+    on_result: Callable[[int, R], None] | None = None,
 ) -> list[R]:
     """Run `function` on every task and return the results in the order of the tasks.
 
     A task that dies with its worker runs again elsewhere, so tasks must be harmless to repeat. `done_before` counts what an
     earlier, interrupted run has finished: it shows in the progress, and is not computed. `sizes` says how many units each
-    task is worth; without it a task is one.
+    task is worth; without it a task is one. `on_result` is called with the place and the result of each task when it is there.
     """
     futures = client.map(partial(_explained, function), tasks, pure=False, retries=retries)
     place = {future.key: i for i, future in enumerate(futures)}
@@ -164,6 +168,8 @@ def run_tasks(
         with progress(describe, total, unit, done_before=done_before) as update:
             for future in distributed.as_completed(futures):
                 results[place[future.key]] = _opened(future.result())
+                if on_result is not None:
+                    on_result(place[future.key], results[place[future.key]])
                 done += worth[place[future.key]]
                 update(done)
     except distributed.KilledWorker as error:

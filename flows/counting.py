@@ -8,7 +8,7 @@ from cccount_dist.counting.forecast import forecast_questions
 from cccount_dist.counting.methods import AUTO, WHY_AUTO, resolve_method
 from cccount_dist.counting.placing.rates import LARGEST_PAGE, parse_rates
 from cccount_dist.counting.result import CountResult
-from cccount_dist.counting.runner import CountRunner
+from cccount_dist.counting.runner import USUAL_WIDTH, CountRunner
 from cccount_dist.runner import Progress
 from flows.campaign import check_common, open_campaign, open_inputs, run_to_the_end
 from storage.campaigns import CampaignFolder
@@ -31,6 +31,7 @@ class CountOptions:
     error_rate: float = 0.0
     grid: int | None = None
     wrong_answers: str | None = None
+    search: str | None = None
     pair_seconds: float = 9.0
     page_seconds: float = 30.0
     overlap: int | None = None
@@ -40,6 +41,8 @@ class CountOptions:
             raise InputError(f"--grid takes 1 to {LARGEST_PAGE} clusters on a page, not {self.grid}")
         if self.wrong_answers is not None:
             parse_rates(self.wrong_answers)
+        if self.search not in (None, "full", "fast"):
+            raise InputError(f"--search takes full or fast, not {self.search!r}")
         for name in ("pair_seconds", "page_seconds"):
             if not 0.0 < getattr(self, name) < math.inf:
                 raise InputError(f"--{name.replace('_', '-')} must be above 0, not {getattr(self, name)}")
@@ -55,7 +58,7 @@ class CountOptions:
 
     @property
     def without(self) -> dict[str, object]:
-        return {"grid": 1, "wrong_answers": "none"}
+        return {"grid": 1, "wrong_answers": "none", "search": "full"}
 
     def goal(self) -> Goal:
         return Goal(self.budget, self.oracle, self.error_rate, self.target_width, self.pair_seconds, self.page_seconds)
@@ -63,15 +66,22 @@ class CountOptions:
     def parameters(self) -> dict[str, Scalar]:
         """What the method is told beyond seed and level. Labels answer one by one and do not err unless they are told to."""
         if self.resolved_method != "placing":
-            if self.grid not in (None, 1) or self.wrong_answers not in (None, "none"):
+            if self.grid not in (None, 1) or self.wrong_answers not in (None, "none") or self.search not in (None, "full"):
                 raise InputError(
-                    "--grid and --wrong-answers are for the method placing: "
+                    "--grid, --wrong-answers and --search are for the method placing: "
                     f"{self.resolved_method} asks pairs, and takes answers as they are"
                 )
             return {}
         simulated = self.oracle == "labels"
         wrong_answers = self.wrong_answers or ("none" if simulated and not self.error_rate else "estimate")
-        return {"grid": self.grid or 1, "wrong_answers": wrong_answers, "lanes": 1 if simulated else LANES}
+        if self.search == "fast" and wrong_answers != "none":
+            raise InputError(
+                f"--search fast takes answers as right, and --wrong-answers is {wrong_answers}: what is skipped is inferred from "
+                "answers, and wrong ones would mislead it; use --search full, or --wrong-answers none"
+            )
+        lanes = 1 if simulated else LANES
+        parameters: dict[str, Scalar] = {"grid": self.grid or 1, "wrong_answers": wrong_answers, "lanes": lanes}
+        return parameters if self.search in (None, "full") else parameters | {"search": self.search or "full"}
 
 
 def count(workspace: str, campaign: str, options: CountOptions) -> dict[str, Any]:
@@ -80,7 +90,10 @@ def count(workspace: str, campaign: str, options: CountOptions) -> dict[str, Any
     with folder.lease() as lease:
         runner = CountRunner(folder, lease, open_inputs(folder))
         reached = run_to_the_end(runner, f"Counting ({runner.settings.method})", options.budget)
-    return describe_count(folder, reached)
+        described = describe_count(folder, reached)
+        if reached.result.estimate is None:
+            described["forecast"] = _guess(runner, reached)
+    return described
 
 
 def advance_count(folder: CampaignFolder) -> dict[str, Any]:
@@ -108,9 +121,41 @@ def describe_count(folder: CampaignFolder, reached: Progress[CountResult]) -> di
         "human_seconds": reached.questions * goal.pair_seconds + reached.glances * goal.page_seconds,
         "inferred": reached.inferred,
         "state": reached.state,
+        "forecast": _forecast(result, effort, goal),
         "forecast_questions": forecast_questions(result, effort, goal.target_width),
-        "warnings": [] if (warning := result.disagreement) is None else [warning],
+        "warnings": result.warnings,
         "details": dict(result.details),
         "pending": reached.pending,
         "contradictions": reached.contradictions,
+    }
+
+
+def _forecast(result: CountResult, effort: float, goal: Goal) -> dict[str, Any] | None:
+    """What the wanted width takes in all, or ±10 % if none was asked for; from the running estimate."""
+    width = goal.target_width or USUAL_WIDTH
+    questions = forecast_questions(result, effort, width)
+    if questions is None:
+        return None
+    return {"width": width, "questions": questions, "hours": questions * goal.pair_seconds / 3600, "guess": False}
+
+
+def _guess(runner: CountRunner, reached: Progress[CountResult]) -> dict[str, Any] | None:
+    """The same before the first answers, for placing: from a guess at the number of clusters, made from the vectors alone."""
+    from cccount_dist.counting.guess import guess_clusters, guessed_effort, rounded
+
+    settings, goal, inputs = runner.settings, runner.folder.goal(), runner.inputs
+    if settings.method != "placing" or reached.questions + reached.glances:
+        return None
+    clusters = guess_clusters(inputs.vectors, inputs.degree, settings.seed)
+    width = goal.target_width or USUAL_WIDTH
+    grid, errs = int(settings.parameters.get("grid", 1)), settings.parameters.get("wrong_answers") != "none"
+    effort = guessed_effort(clusters, width, grid=grid, wrong_answers=errs)
+    seconds = effort.questions * goal.pair_seconds + effort.glances * goal.page_seconds
+    return {
+        "width": width,
+        "questions": rounded(effort.questions),
+        "glances": rounded(effort.glances),
+        "hours": seconds / 3600,
+        "guess": True,
+        "clusters": rounded(clusters),
     }

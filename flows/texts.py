@@ -47,13 +47,25 @@ def counted(r: Report) -> str:
             text += f"\n{r['clusters_seen']:,.0f} clusters were seen; {hours}."
     if r["state"] == "waiting":
         text += f"\n{r['pending']:,} questions wait for people: see `cccount answers export --help`."
-    if r["state"] == "waiting" and r["forecast_questions"]:
-        text += f"\nThe width is reached after about {r['forecast_questions']:,} questions in all."
+    if (forecast := r["forecast"]) is not None and r["state"] in ("waiting", "done"):
+        text += f"\n{_forecast(forecast)}"
     if r["state"] == "stopped" and r["forecast_questions"]:
         text += f"\nThe budget is used up, the width not reached: about {r['forecast_questions']:,} questions in all would do."
     if r["contradictions"]:
         text += f"\n{r['contradictions']:,} answers contradict others."
     return "\n".join([text, *r["warnings"]])
+
+
+def _forecast(f: Report) -> str:
+    wanted = f"for ±{f['width'] / 2:.0%}"
+    hours = f"{f['hours']:,.1f} hours"
+    if not f["guess"]:
+        return f"About {f['questions']:,} answers in all, {hours}, {wanted}."
+    pages = f" and {f['glances']:,} pages" if f["glances"] else ""
+    return (
+        f"A guess before the first answers: about {f['questions']:,} answers{pages}, {hours}, {wanted}, if there are some "
+        f"{f['clusters']:,} clusters as the vectors suggest. It may be wrong by a factor of ten; answers soon refine it."
+    )
 
 
 def grouped(r: Report) -> str:
@@ -67,8 +79,28 @@ def grouped(r: Report) -> str:
     return f"{text}\n{r['labels']}"
 
 
+def subclustered(r: Report) -> str:
+    origin = f" (K = {r['clusters']:,} from the campaign {r['clusters_from']!r})" if r["clusters_from"] else ""
+    text = f"{r['subclusters']:,} subclusters of up to {r['size']} images{origin}, {r['checked']:,} images checked, "
+    text += f"from {r['questions']:,} answers and {r['inferred']:,} free ones."
+    if "sjc" in r:
+        text += f"\nAgainst the labels: SJC {r['sjc']:.3f}, coverage {r['coverage']:.3f}, purity {r['purity']:.3f}."
+    if r["surplus"]:
+        text += f"\n{r['surplus']:,} left out, because their class has a subcluster already: K = {r['clusters']:,} is too large."
+    if r["empty"]:
+        text += f"\n{r['empty']:,} places are empty: nothing was found for them."
+    if r["state"] == "waiting":
+        text += f"\n{r['pending']:,} questions wait for people: see `cccount answers export --help`."
+    return f"{text}\n{r['file']}"
+
+
+def browsed(r: Report) -> str:
+    lines = [f"Most like subcluster {n['subcluster'] + 1} ({n['id']}, similarity {n['similarity']:.3f})" for n in r["nearest"]]
+    return "\n".join([*lines, r["file"]])
+
+
 def advanced(r: Report) -> str:
-    return grouped(r) if "clusters" in r else counted(r)
+    return subclustered(r) if "subclusters" in r else grouped(r) if "clusters" in r else counted(r)
 
 
 def standing(r: Report) -> str:
@@ -84,17 +116,29 @@ def standing(r: Report) -> str:
 def _interval(result: Report | None) -> str:
     if result is None:
         return ""
+    if "subclusters" in result:
+        return f"{result['subclusters']:,} subclusters"
     if "clusters" in result:
         return f"{result['clusters']:,} groups"
     ends = f"[{result['low']:,.1f}, {result['high']:,.1f}]"
     return ends if result["estimate"] is None else f"{result['estimate']:,.1f} {ends}"
 
 
+def benchmarked(r: Report) -> str:
+    return "\n".join([f"{r['runs']:,} runs each; finished ones are in {r['results']}.", "", *r["table"]])
+
+
 def exported(r: Report) -> str:
-    todo = "Fill in `value` (same, different, unsure) and import the file."
+    todo = "Fill in `value` (same, different, unsure; a rating: a number from 0 to 1) and import the file."
     if "config" in r:
         todo = f"Its labelling config is {r['config']}; import what it exports as JSON."
     return f"{r['file']}: {r['answered']:,} answers, {r['pending']:,} open questions. {todo}"
+
+
+def packed(r: Report) -> str:
+    size = f"{r['bytes'] / 1e6:,.1f} MB"
+    following = f"cccount answers import {r['workspace']} --campaign {r['campaign']} --file ANSWERS.json"
+    return f"{r['file']}: {r['questions']:,} questions on {r['sheets']:,} sheets, {size}. Its answers come back with: {following}"
 
 
 def imported(r: Report) -> str:

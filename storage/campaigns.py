@@ -15,13 +15,14 @@ from storage.handouts import HANDOUTS
 from storage.journal import JOURNAL, Journal
 from storage.lease import Lease, is_held
 from storage.querylog import QueryLog
-from storage.schema import ESTIMATES, GROUPINGS, TableSpec
+from storage.schema import ESTIMATES, GROUPINGS, SUBCLUSTERINGS, TableSpec
 from storage.settings import Goal, Settings
 from storage.workspace import Workspace
 
 RESULTS = {  # where the results of each kind of campaign are, and what of them is shown
     "count": (ESTIMATES, ("estimate", "low", "high", "level")),
     "cluster": (GROUPINGS, ("clusters", "nmi", "ari")),
+    "subcluster": (SUBCLUSTERINGS, ("subclusters", "sjc", "coverage", "purity")),
 }
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -121,6 +122,11 @@ class CampaignFolder:
         """Replace a file of `results/` and return where it is."""
         self.workspace.objects.replace(f"{self.prefix}/results/{name}", data)
         return self._where(f"results/{name}")
+
+    def read_result(self, name: str) -> bytes | None:
+        """Return a file of `results/`; None if it is not there yet."""
+        there = self.workspace.objects.size(f"{self.prefix}/results/{name}") is not None
+        return self._read(f"results/{name}") if there else None
 
     def _read(self, name: str) -> bytes:
         return self.workspace.objects.read(f"{self.prefix}/{name}")

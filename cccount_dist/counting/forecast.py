@@ -8,10 +8,12 @@ so K², not the number of items, decides. The law is scaled to what this campaig
 """
 
 import math
+from dataclasses import dataclass
 
 from cccount_dist.counting.result import CountResult
 
 _MOST_SEEN = 1.0 - 1e-9
+_WRONG_ANSWERS = 1.4  # what asking again costs, in questions: measured 1.1 to 2
 
 
 def questions_by_law(clusters: float, seen: float) -> float:
@@ -32,6 +34,41 @@ def width_by_law(clusters: float, seen: float) -> float:
     """
     x = min(seen, _MOST_SEEN)
     return 3.92 / math.sqrt(clusters * (x / (1 - x) + math.log1p(-x)))
+
+
+def seen_at_width(clusters: float, width: float) -> float:
+    """The share of equal clusters that must have been seen for an interval of this width.
+
+    >>> round(seen_at_width(100, 0.71), 1)
+    0.5
+    """
+    low, high = 0.0, _MOST_SEEN
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if middle == 0.0 or width_by_law(clusters, middle) > width else (low, middle)
+    return high
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Questions asked one by one, and pages."""
+
+    questions: float
+    glances: float
+
+
+def effort_by_law(clusters: float, seen: float, *, grid: int = 1, wrong_answers: bool = False) -> Effort:
+    """T(x) in pairs; or in pages, of which an item takes one for each `grid` clusters, and about one pair to confirm it.
+
+    >>> round(effort_by_law(100, 0.5).questions), round(effort_by_law(100, 0.5, grid=24).glances)
+    (1591, 136)
+    """
+    comparisons = questions_by_law(clusters, seen)
+    more = _WRONG_ANSWERS if wrong_answers else 1.0
+    if grid == 1:
+        return Effort(comparisons * more, 0.0)
+    items = -clusters * math.log1p(-min(seen, _MOST_SEEN))
+    return Effort(items * more, comparisons / grid + items)
 
 
 def forecast_questions(result: CountResult, questions: float, target_width: float | None) -> int | None:
@@ -56,8 +93,5 @@ def _forecast_placing(result: CountResult, questions: float, target_width: float
     clusters = max(result.estimate or 1.0, result.certain_low)
     seen = min(result.certain_low / clusters, 1.0 - 0.5 / clusters)
     wanted = target_width * width_by_law(clusters, seen) / result.relative_width
-    low, high = seen, _MOST_SEEN
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if width_by_law(clusters, middle) > wanted else (low, middle)
-    return math.ceil(questions * questions_by_law(clusters, high) / questions_by_law(clusters, seen))
+    reached = seen_at_width(clusters, wanted)
+    return math.ceil(questions * questions_by_law(clusters, max(reached, seen)) / questions_by_law(clusters, seen))

@@ -44,6 +44,28 @@ def inverse_result(lengths: Sequence[int], cut: int | None, items: int, level: f
     return estimate, min(max(low, 1.0), certain[1]), min(max(high, 1.0), certain[1])
 
 
+def replicates_in(drawn: Sequence[int]) -> tuple[list[int], int]:
+    """Return the replicates that a random sequence of clusters holds, and what the last one has so far if it is not complete.
+
+    A replicate is an item and those drawn after it until one is of the same cluster; then the next item begins one.
+
+    >>> replicates_in([3, 1, 3, 2, 2, 5, 1])
+    ([2, 1], 1)
+    """
+    lengths: list[int] = []
+    wanted: int | None = None
+    length = 0
+    for cluster in drawn:
+        if wanted is None:
+            wanted, length = cluster, 0
+            continue
+        length += 1
+        if cluster == wanted:
+            lengths.append(length)
+            wanted = None
+    return lengths, length if wanted is not None else 0
+
+
 def _squared_variation(lengths: Sequence[int], cut: int | None) -> float:
     """Return CV² of one replicate, never below 1 - 1/K: less is impossible, whatever the sizes and weights are.
 

@@ -85,7 +85,10 @@ _BUILDERS: dict[str, Callable[[CountingInputs], Sampler[CountResult]]] = {
 }
 METHODS = tuple(_BUILDERS)
 AUTO = "placing"
-WHY_AUTO = "of all methods measured, placing has the smallest error at the same effort, and an interval that covers"
+WHY_AUTO = (
+    "auto is placing: of all methods measured it has the smallest error at the same effort, and an interval that covers; "
+    "inverse and the paper's methods are there to compare with"
+)
 
 
 def resolve_method(method: str) -> str:

@@ -43,6 +43,7 @@ class ReleasedProposal:
         self._population = Population(similarity.degree)
         self._outer = WeightedDraws.of(1.0 / (1.0 + self._population.degree))
         self._last: tuple[int, StreamedDraws] | None = None  # the row of the anchor at hand is needed twice
+        self._own: dict[int, float] = {}  # q_u(u) of the anchors that were drawn from: a row is not computed again for it
 
     @property
     def items(self) -> int:
@@ -58,11 +59,15 @@ class ReleasedProposal:
         return self._population.to_items(place), near.probability(place)
 
     def own(self, u: int) -> float:
-        return float(self._near(u).probability(np.array([self._population.place(u)]))[0])
+        if u not in self._own:
+            self._near(u)
+        return self._own[u]
 
     def _near(self, u: int) -> StreamedDraws:
         if self._last is None or self._last[0] != u:
-            self._last = u, replace(self._similarity, weights=self._with_own).draws(u, self._population)
+            near = replace(self._similarity, weights=self._with_own).draws(u, self._population)
+            self._own[u] = float(near.probability(np.array([self._population.place(u)]))[0])
+            self._last = u, near
         return self._last[1]
 
     def _with_own(self, u: int, items: Items) -> NDArray[np.floating]:
@@ -92,12 +97,9 @@ class ReleasedSampler(NestedSampler):
     def __init__(self, proposal: SelfProposal, *, seed: int, level: float = 0.95, ratio: int = RELEASED_RATIO) -> None:
         super().__init__(proposal, seed=seed, level=level, ratio=ratio)
         self._self_proposal = proposal
-        self._own: dict[int, float] = {}
 
     def _size(self, u: int, hits: float, drawn: int) -> float:
-        if u not in self._own:
-            self._own[u] = self._self_proposal.own(u)
-        return (1.0 / self._own[u] + hits) / (1 + drawn)
+        return (1.0 / self._self_proposal.own(u) + hits) / (1 + drawn)
 
     def _interval(self, terms: Sequence[float]) -> tuple[float, float, float]:
         count = len(terms)

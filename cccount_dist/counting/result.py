@@ -4,6 +4,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+# Ways to count from the same answers whose intervals should meet: their names in `details`, and in words.
+_COMPARED = (
+    ("chao", "Chao's bound", "mixture", "the size mixture"),
+    ("inverse", "inverse sampling from the same items", "mixture", "the size mixture"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class CountResult:
@@ -20,19 +26,32 @@ class CountResult:
     answers: int  # same or different; unsure answers are not among them
     certain_low: float = 1.0  # clusters that were seen: there are at least so many if the answers are right
     details: Mapping[str, float] = field(default_factory=dict)  # of the method, for the report
+    sizes: Mapping[int, int] = field(default_factory=dict)  # items placed in a cluster -> clusters seen with so many
 
     @property
-    def disagreement(self) -> str | None:
-        """What to warn of: two ways to extrapolate from the same items whose intervals do not meet."""
+    def warnings(self) -> list[str]:
+        """What to know before relying on the number, in plain words."""
         found = self.details
-        if "mixture_low" not in found or max(found["chao_low"], found["mixture_low"]) <= min(
-            found["chao_high"], found["mixture_high"]
-        ):
-            return None
-        return (
-            f"Chao's bound says {found['chao_low']:,.1f} to {found['chao_high']:,.1f} and the size mixture "
-            f"{found['mixture_low']:,.1f} to {found['mixture_high']:,.1f}: ask more before you rely on either"
-        )
+        said = [
+            f"{first} says {found[f'{a}_low']:,.1f} to {found[f'{a}_high']:,.1f} and {second} {found[f'{b}_low']:,.1f} to "
+            f"{found[f'{b}_high']:,.1f}: ask more before you rely on either"
+            for a, first, b, second in _COMPARED
+            if not self._meet(a, b)
+        ]
+        if found.get("repeating_errors"):
+            said.append(
+                "people seem to err again and again on the same pairs: of the confirmations that showed a pair once more, "
+                f"{found['repeats_same_pair']:,.0f} differed where about {found['repeats_same_pair_expected']:,.0f} should have. "
+                "Let other people answer the confirmations, with other images; the interval does not allow for such errors"
+            )
+        return said
+
+    def _meet(self, a: str, b: str) -> bool:
+        """Whether the intervals of two ways overlap, as far as both are there."""
+        found = self.details
+        if f"{a}_low" not in found or f"{b}_low" not in found:
+            return True
+        return max(found[f"{a}_low"], found[f"{b}_low"]) <= min(found[f"{a}_high"], found[f"{b}_high"])
 
     @property
     def relative_width(self) -> float:

@@ -1,22 +1,28 @@
 """A count campaign: the sampler is an estimator of the number of clusters, and its results are estimates over time."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 from cccount_dist.counting.forecast import forecast_questions
 from cccount_dist.counting.methods import make_counter
 from cccount_dist.counting.result import CountResult
 from cccount_dist.runner import CampaignRunner, State
-from cccount_dist.sampling.types import Sampler
+from cccount_dist.sampling.ledger import GOLD, LoggedAnswer
+from cccount_dist.sampling.types import Answer, KnownAnswer, Sampler
 from storage.schema import ESTIMATES
 from storage.settings import Goal
 
 _MOST_QUESTIONS = 10**15  # more cannot be meant, and a wide interval early in a campaign can forecast anything
+DETAILS = "count.json"  # in the results of a campaign: what the report shows beside the estimates
+USUAL_WIDTH = 0.2  # ±10 %: what is forecast if no width is wanted
 
 
 class CountRunner(CampaignRunner[CountResult]):
     """Advances a campaign of kind `count`."""
 
     def make_sampler(self) -> Sampler[CountResult]:
+        self._gold: dict[str, KnownAnswer] = {}  # answers to pairs that were known, by the id of the answer
         settings, inputs = self.settings, self.inputs
         return make_counter(
             settings.method,
@@ -27,6 +33,20 @@ class CountRunner(CampaignRunner[CountResult]):
             parameters=settings.parameters,
             mean_square=inputs.mean_square,
         )
+
+    def beside(self, row: LoggedAnswer) -> Sequence[Answer]:
+        """Gold answers tell a sampler that estimates rates how often people are wrong, from the row on at which they came."""
+        if self.settings.method != "placing":
+            return ()
+        if row.undoes is not None:
+            taken_back = self._gold.pop(row.undoes, None)
+            return () if taken_back is None else (replace(taken_back, times=-1),)
+        truth = next((value for value, source in GOLD.items() if source == row.source), None)
+        if truth is None or row.value is None:
+            return ()
+        known = KnownAnswer(row.question_id, row.u, row.v, row.value, truth, paged=row.page is not None)
+        self._gold[row.id] = known
+        return (known,)
 
     def result(self) -> CountResult:
         """The sampler's estimate, or the exact number once the answers settle every pair.
@@ -60,5 +80,21 @@ class CountRunner(CampaignRunner[CountResult]):
             "level": result.level,
             "state": state,
             "forecast": self._forecast(result),
+            "clusters_seen": result.certain_low,
+            "glances": self.ledger.glances,
         }
         self.folder.append_row(ESTIMATES, row)
+        self.folder.write_result(DETAILS, json.dumps(self._details(result), indent=1).encode())
+
+    def _details(self, result: CountResult) -> dict[str, object]:
+        """What the report shows beside the estimates."""
+        goal = self.folder.goal()
+        effort = self.ledger.questions + self.ledger.glances * goal.page_cost
+        width = goal.target_width or USUAL_WIDTH
+        return {
+            "details": dict(result.details),
+            "sizes": {str(size): times for size, times in result.sizes.items()},
+            "warnings": result.warnings,
+            "forecast_width": width,
+            "forecast": forecast_questions(result, effort, width),
+        }

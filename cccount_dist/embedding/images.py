@@ -40,24 +40,22 @@ class UnreadableImageError(InputError):
 def load_image(uri: str, side: int | None = None) -> NDArray[np.uint8]:
     """Return the image at a collection's uri as (h, w, 3) uint8; with `side`, resized to (side, side, 3)."""
     address = Address.parse(uri)
-    try:
-        data = address.read()
-    except (FileNotFoundError, MissingObjectError) as error:
-        raise UnreadableImageError("the file does not exist") from error
-    except InputError as error:
-        raise UnreadableImageError(str(error)) from error
-    except OSError as error:
-        raise UnreadableImageError(f"the file cannot be read: {error.strerror or error}") from error
-    return decode(data, side=side, box=address.box)
+    return decode(_read(address), side=side, box=address.box)
 
 
-def decode(data: bytes, *, side: int | None = None, box: Box | None = None) -> NDArray[np.uint8]:
-    """Return an encoded image as (h, w, 3) uint8, cropped to `box`, resized to (side, side, 3)."""
+def load_picture(uri: str, longest: int) -> NDArray[np.uint8]:
+    """Return the image at a collection's uri for looking at: its proportions kept, its longer side at most `longest`."""
+    address = Address.parse(uri)
+    return decode(_read(address), box=address.box, longest=longest)
+
+
+def decode(data: bytes, *, side: int | None = None, box: Box | None = None, longest: int | None = None) -> NDArray[np.uint8]:
+    """Return an encoded image as (h, w, 3) uint8, cropped to `box`, resized to (side, side, 3), or shrunk to `longest`."""
     if not data:
         raise UnreadableImageError("the file is empty (0 bytes)")
     try:
         with _opened(data) as image:
-            return _pixels(image, side, box)
+            return _pixels(image, side, box, longest)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise UnreadableImageError(f"more than {MAX_PIXELS:,} pixels: it may be a decompression bomb") from error
     except UnidentifiedImageError as error:
@@ -77,6 +75,17 @@ def resized(images: Sequence[NDArray[np.uint8]], side: int) -> NDArray[np.uint8]
     return out
 
 
+def _read(address: Address) -> bytes:
+    try:
+        return address.read()
+    except (FileNotFoundError, MissingObjectError) as error:
+        raise UnreadableImageError("the file does not exist") from error
+    except InputError as error:
+        raise UnreadableImageError(str(error)) from error
+    except OSError as error:
+        raise UnreadableImageError(f"the file cannot be read: {error.strerror or error}") from error
+
+
 def _opened(data: bytes) -> Image.Image:
     image = Image.open(io.BytesIO(data))
     width, height = image.size
@@ -85,10 +94,11 @@ def _opened(data: bytes) -> Image.Image:
     return image
 
 
-def _pixels(image: Image.Image, side: int | None, box: Box | None) -> NDArray[np.uint8]:
+def _pixels(image: Image.Image, side: int | None, box: Box | None, longest: int | None) -> NDArray[np.uint8]:
     full = image.size
-    if side is not None and image.format == "JPEG":
-        _draft(image, side, box)
+    wanted = side or longest
+    if wanted is not None and image.format == "JPEG":
+        _draft(image, wanted, box)
     image.load()
     picture = _rgb(_upright(image))
     if box is not None:
@@ -98,6 +108,8 @@ def _pixels(image: Image.Image, side: int | None, box: Box | None) -> NDArray[np
     if side is not None and picture.size != (side, side):
         # Bilinear with Pillow's support scaling is an antialiasing filter when it shrinks.
         picture = picture.resize((side, side), Image.Resampling.BILINEAR)
+    if longest is not None:
+        picture.thumbnail((longest, longest), Image.Resampling.BILINEAR, reducing_gap=2.0)
     return np.asarray(picture)
 
 
@@ -157,4 +169,4 @@ def _corners(size: tuple[int, int], box: Box, shrunk: float) -> tuple[int, int, 
     return left, top, right, bottom
 
 
-__all__ = ["MAX_PIXELS", "SUFFIXES", "UnreadableImageError", "decode", "load_image", "resized"]
+__all__ = ["MAX_PIXELS", "SUFFIXES", "UnreadableImageError", "decode", "load_image", "load_picture", "resized"]

@@ -3,7 +3,7 @@
 It is drawn twice, for wide screens and for phones: a drawing that is made smaller makes its letters smaller, too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,12 +42,22 @@ def chart(estimates: Sequence[Estimate], truth: int | None, described: str) -> H
 
 
 def _drawn(estimates: Sequence[Estimate], truth: int | None, frame: Frame, described: str) -> Html:
+    def draw(axes: "Axes") -> None:
+        _scales(axes, estimates, truth, frame)
+        _curves(axes, estimates, truth)
+        _end_labels(axes, estimates[-1], truth, frame)
+
+    return drawing(frame, draw, described)
+
+
+def drawing(frame: Frame, draw: Callable[["Axes"], None], described: str, *, left: int = _LEFT, right: int = _RIGHT) -> Html:
+    """Return one drawing, in the style of all of them."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     style: dict[Any, object] = {
         "svg.fonttype": "none",  # letters stay letters: selectable, and in the page's font
-        "svg.hashsalt": frame.name,  # ids are the same each time, and differ between the two drawings
+        "svg.hashsalt": f"{frame.name} {described}",  # ids are the same each time, and differ between the drawings
         "font.size": 13.0,
         "axes.spines.top": False,
         "axes.spines.right": False,
@@ -56,10 +66,8 @@ def _drawn(estimates: Sequence[Estimate], truth: int | None, frame: Frame, descr
     with mpl.rc_context(style):
         figure = Figure(figsize=(frame.width / _DPI, frame.height / _DPI), dpi=_DPI)
         across, up = 1 / frame.width, 1 / frame.height
-        axes = figure.add_axes((_LEFT * across, _BELOW * up, 1 - (_LEFT + _RIGHT) * across, 1 - (_ABOVE + _BELOW) * up))
-        _scales(axes, estimates, truth, frame)
-        _curves(axes, estimates, truth)
-        _end_labels(axes, estimates[-1], truth, frame)
+        axes = figure.add_axes((left * across, _BELOW * up, 1 - (left + right) * across, 1 - (_ABOVE + _BELOW) * up))
+        draw(axes)
         return inline_svg(figure, described, frame.name)
 
 
@@ -78,6 +86,9 @@ def _curves(axes: "Axes", estimates: Sequence[Estimate], truth: int | None) -> N
         axes.fill_between(x, low, high, color=COLOURS["band"], linewidth=0, zorder=1)
     if truth is not None:
         axes.axhline(truth, color=COLOURS["truth"], linewidth=1.5, dashes=(5, 4), zorder=2)
+    if any(row.seen is not None and row.seen > 1.0 for row in estimates):
+        seen = [min(max(row.seen or 1.0, bottom - outside), top + outside) for row in estimates]
+        axes.plot(x, seen, color=COLOURS["soft"], linewidth=1.5, dashes=(1.5, 2), zorder=2)
     dots = "o" if len(estimates) <= _MOST_DOTS else ""
     axes.plot(x, middle, color=COLOURS["accent"], linewidth=2.25, marker=dots, markersize=5, zorder=3)
 

@@ -4,7 +4,7 @@ Its size is bounded, whatever the collection and the campaign: some hundred esti
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from storage.settings import Goal, Settings
@@ -18,6 +18,25 @@ class Estimate:
     estimate: float
     low: float
     high: float
+    seen: float | None = None  # clusters seen: a lower bound that is certain if the answers are right
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to count from the same answers."""
+
+    name: str
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What an interval of some width takes in all, in answers."""
+
+    width: float  # in parts of the estimate
+    answers: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +91,17 @@ class CountFacts:
     seconds_per_pair: float
     version: str
     written_at: datetime
+    glances: int = 0  # pages that somebody was shown
+    seconds_per_page: float = 30.0
+    sizes: Mapping[int, int] = field(default_factory=dict)  # items placed in a cluster -> clusters seen with so many
+    ways: Sequence[Way] = ()  # other ways to count from the same answers
+    warnings: Sequence[str] = ()
+    forecast: Forecast | None = None
+
+    @property
+    def seconds(self) -> float:
+        """What the answers took people, by the cost model."""
+        return self.questions * self.seconds_per_pair + self.glances * self.seconds_per_page
 
     @property
     def last(self) -> Estimate | None:

@@ -8,11 +8,14 @@ from cccount_dist.report.chart import chart
 from cccount_dist.report.facts import CountFacts
 from cccount_dist.report.gallery import gallery
 from cccount_dist.report.markup import Html, element, facts_list, joined, name_of, table
+from cccount_dist.report.shapes import size_chart, way_chart
 from cccount_dist.report.style import CSS
 from cccount_dist.report.wording import (
     against_truth,
     caution,
+    cost,
     duration,
+    forecast,
     headline,
     interval,
     method,
@@ -39,7 +42,7 @@ def report_page(facts: CountFacts) -> str:
         element("title", f"{large} · {facts.campaign} · cccount"),
         element("style", Html(CSS)),
     )
-    sections = (_course(facts), _collection(facts), _how(facts), gallery(facts), _record(facts))
+    sections = (_course(facts), _found(facts), _compared(facts), _collection(facts), _how(facts), gallery(facts), _record(facts))
     body = element("body", element("main", _answer(facts, large, below), *sections), _foot(facts))
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
 
@@ -48,24 +51,26 @@ def _answer(facts: CountFacts, large: str, below: str) -> Html:
     words = [element("p", standing(facts))]
     if (truth := against_truth(facts)) is not None:
         words.append(element("p", truth))
-    warned = caution(facts)
+    if (ahead := forecast(facts)) is not None:
+        words.append(element("p", ahead))
+    warned = [*facts.warnings, *([said] if (said := caution(facts)) else [])]
     return element(
         "header",
         element("p", element("b", "cccount"), " report · campaign ", name_of(facts.campaign), class_="kicker"),
         element("h1", f"{large} ", element("span", below, class_="more")),
         element("div", *words, class_="standing"),
-        element("p", element("b", "Take care. "), warned, class_="caution") if warned else Html(),
+        *(element("p", element("b", "Take care. "), said, class_="caution") for said in warned),
         _figures(facts),
     )
 
 
 def _figures(facts: CountFacts) -> Html:
-    effort = duration(facts.questions * facts.seconds_per_pair)
+    pages = f" and {facts.seconds_per_page:g} s a page" if facts.glances else ""
     shown = (
         (f"{facts.collection.items:,}", "items in the collection"),
-        (f"{facts.questions:,}", "answers given"),
+        (f"{facts.questions:,}", f"answers given, and {plural(facts.glances, 'page')}" if facts.glances else "answers given"),
         (f"{facts.inferred:,}", "answers for free: they follow from the others"),
-        (effort, f"of a person's time, at {facts.seconds_per_pair:g} s a pair"),
+        (duration(facts.seconds), f"of a person's time, at {facts.seconds_per_pair:g} s a pair{pages}"),
     )
     return element(
         "ul", *(element("li", element("b", large), element("span", small)) for large, small in shown), class_="figures"
@@ -78,6 +83,8 @@ def _course(facts: CountFacts) -> Html:
         return element("section", title, element("p", "There is no estimate yet: the curve begins with the first answers."))
     level = percent(facts.settings.level)
     legend = f"Line: the estimate. Shaded: the {level} interval."
+    if any(row.seen is not None and row.seen > 1.0 for row in facts.estimates):
+        legend += " Dotted: clusters seen, which the count cannot fall below if the answers are right."
     if facts.collection.truth is not None:
         legend += " Dashed: what the labels say."
     return element(
@@ -104,6 +111,39 @@ def _numbers(facts: CountFacts) -> Html:
     rows = [facts.estimates[place] for place in thinned(len(facts.estimates), _MOST_ROWS)]
     cells = [[f"{row.questions:,}", number(row.estimate), number(row.low), number(row.high)] for row in rows]
     return table("The estimate over the answers", ["answers", "estimate", "low", "high"], cells, class_="numbers")
+
+
+def _found(facts: CountFacts) -> Html:
+    """How large the clusters are that were seen."""
+    if not facts.sizes:
+        return Html()
+    clusters, items = sum(facts.sizes.values()), sum(size * times for size, times in facts.sizes.items())
+    once = facts.sizes.get(1, 0)
+    said = (
+        f"{plural(items, 'random item')} {'was' if items == 1 else 'were'} placed in {plural(clusters, 'cluster')}; "
+        f"{plural(once, 'cluster')} of them {'was' if once == 1 else 'were'} drawn only once. The more were drawn once, the more "
+        "there are that were not drawn at all."
+    )
+    return element("section", element("h2", "What was found"), element("p", said), size_chart(facts.sizes))
+
+
+def _compared(facts: CountFacts) -> Html:
+    """What other ways to count from the same answers say."""
+    if len(facts.ways) < 2:
+        return Html()
+    cells = [[way.name, number(way.estimate), number(way.low), number(way.high)] for way in facts.ways]
+    words = (
+        "The same answers, counted in several ways. The first is the result; the others assume other things about how unequal "
+        "the clusters are. Where their intervals do not meet, the count needs more answers."
+    )
+    numbers = table("The ways to count", ["way", "estimate", "low", "high"], cells, class_="numbers")
+    return element(
+        "section",
+        element("h2", "Other ways to count"),
+        element("p", words),
+        way_chart(facts.ways),
+        element("details", element("summary", "The same as numbers"), numbers),
+    )
 
 
 def _collection(facts: CountFacts) -> Html:
@@ -146,7 +186,7 @@ def _how(facts: CountFacts) -> Html:
         ("Answers for free", f"{facts.inferred:,}, because they follow from given ones"),
         ("Contradictions", _contradictions(facts)),
         ("Open questions", f"{facts.pending:,}"),
-        ("Effort", f"{duration(facts.questions * facts.seconds_per_pair)} at {facts.seconds_per_pair:g} seconds a pair"),
+        ("Effort", cost(facts)),
     ]
     if goal.target_width is not None:
         rows.insert(2, ("Wanted width", f"{percent(goal.target_width)} of the estimate"))

@@ -5,7 +5,7 @@ import io
 
 from PIL import Image
 
-from cccount_dist.embedding.images import UnreadableImageError, load_image
+from cccount_dist.embedding.images import UnreadableImageError, load_picture
 from cccount_dist.report.facts import Thumbnail
 
 SIDE = 144  # pixels of the longer side: twice what is shown, for screens with fine pixels
@@ -18,10 +18,9 @@ def thumbnail(item_id: str, uri: str | None, *, side: int = SIDE) -> Thumbnail:
     if uri is None:
         return Thumbnail(item_id, None, "the item has no image")
     try:
-        image = Image.fromarray(load_image(uri))
+        image = Image.fromarray(load_picture(uri, side))
     except UnreadableImageError as error:
         return Thumbnail(item_id, None, str(error))
-    image.thumbnail((side, side), Image.Resampling.BILINEAR, reducing_gap=2.0)
     return Thumbnail(item_id, _encoded(image))
 
 

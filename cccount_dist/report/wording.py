@@ -75,13 +75,30 @@ def standing(facts: CountFacts) -> str:
         return "Complete: nothing is left to ask."
     if wanted is not None and last is not None and (last.high - last.low) <= wanted * last.estimate:
         return f"Complete: the interval is narrower than the wanted {percent(wanted)} of the estimate."
-    if facts.questions >= goal.budget:
+    spent = facts.questions + facts.glances * goal.page_cost
+    if spent >= goal.budget:
         reached = f"the budget of {plural(goal.budget, 'answer')} is used"
         return f"Complete: {reached}." if wanted is None else f"Stopped: {reached}, and the interval is wider than wanted."
-    given = f"{facts.questions:,} of {plural(goal.budget, 'answer')} given"
+    given = f"{math.floor(spent):,} of {plural(goal.budget, 'answer')} given"
     if goal.oracle == "people" and facts.pending:
         return f"Waiting for people: {plural(facts.pending, 'question')} open, {given}."
     return f"Under way: {given}. The same command goes on from here."
+
+
+def forecast(facts: CountFacts) -> str | None:
+    """What a narrower interval takes; None if that is not known, or reached."""
+    ahead = facts.forecast
+    if ahead is None or facts.exact is not None or ahead.answers <= facts.questions:
+        return None
+    hours = duration(ahead.answers * facts.seconds_per_pair)
+    return f"About {plural(ahead.answers, 'answer')} in all, {hours}, would bring it to ±{percent(ahead.width / 2)}."
+
+
+def cost(facts: CountFacts) -> str:
+    """What the answers took, by the cost model."""
+    pairs = f"{plural(facts.questions, 'pair')} at {facts.seconds_per_pair:g} s"
+    pages = f", {plural(facts.glances, 'page')} at {facts.seconds_per_page:g} s" if facts.glances else ""
+    return f"{duration(facts.seconds)}: {pairs}{pages}"
 
 
 def against_truth(facts: CountFacts) -> str | None:
@@ -100,7 +117,7 @@ def against_truth(facts: CountFacts) -> str | None:
 def caution(facts: CountFacts) -> str | None:
     """What a reader must know before using the number; None if there is nothing to warn of."""
     answers, items = facts.questions, facts.settings.items
-    if facts.settings.method not in METHODS or facts.last is None or facts.exact is not None or answers >= items:
+    if facts.settings.method not in PAPERS or facts.last is None or facts.exact is not None or answers >= items:
         return None
     return (
         f"There are fewer answers ({answers:,}) than items ({items:,}). With this method the estimate is then often far off, "
@@ -129,7 +146,33 @@ _NESTED_MC = (
     "Items are drawn evenly at random, and each is compared with others that are also drawn evenly. How often the two are "
     "the same says how large the item's cluster is, and from the sizes follows the number of clusters."
 )
-METHODS = {"nis": ("Nested importance sampling", _NIS), "nested-mc": ("Nested Monte Carlo", _NESTED_MC)}
+_RELEASED = " The item itself is forced into each comparison, as in the program that the paper's authors released."
+_PLACING = (
+    "Items are drawn evenly at random, and each is compared with one member of every cluster found so far, the likeliest first, "
+    "until somebody says that they are the same; an item that differs from all of them is a new cluster. How often clusters were "
+    "drawn once, twice and so on says how many were not drawn at all: by Chao's bound, and by a posterior over how unequal "
+    "clusters are. The interval holds both. Where answers may be wrong, unlikely ones are asked again, and false splits that are "
+    "expected to be left are taken out."
+)
+_INVERSE = (
+    "An item is drawn at random, then others until one is the same. The number of draws is the number of clusters on average, "
+    "exactly, whatever their sizes: nothing is assumed about them, at the price of a wider interval."
+)
+_PCKMEANS = (
+    "k-means that keeps to the answers, for every number of clusters; the number is where its objective bends. No interval."
+)
+METHODS = {
+    "placing": ("Placing random items", _PLACING),
+    "inverse": ("Inverse sampling", _INVERSE),
+    "nis": ("Nested importance sampling", _NIS),
+    "nested-mc": ("Nested Monte Carlo", _NESTED_MC),
+    "nis-released": ("Nested importance sampling, as released", _NIS + _RELEASED),
+    "nested-mc-released": ("Nested Monte Carlo, as released", _NESTED_MC + _RELEASED),
+    "pckmeans-random": ("PCK-means, random questions", _PCKMEANS),
+    "pckmeans-explore": ("PCK-means, farthest-first questions", _PCKMEANS),
+}
+PAPERS = ("nis", "nested-mc", "nis-released", "nested-mc-released")  # far off while answers are few
+WAYS = {"chao": "Chao's bound", "mixture": "size mixture", "inverse": "inverse sampling"}
 
 
 def method(name: str) -> tuple[str, str]:

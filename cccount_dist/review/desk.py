@@ -8,8 +8,9 @@ questions and the sheets in hands. Leases and check questions outlive the proces
 import math
 import threading
 import uuid
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from cccount_dist.campaign import Response, check_response, check_value, checked
@@ -19,14 +20,14 @@ from cccount_dist.review.history import History
 from cccount_dist.review.queue import Queue
 from cccount_dist.review.rates import estimate, evidence_of
 from cccount_dist.review.sheets import Answered, Candidate, ItemFacts, Receipt, Rejection, Sheet, SheetKind
-from cccount_dist.review.standing import Standing, standing_of, with_reliability
+from cccount_dist.review.standing import Standing, standing_of, state_of, with_reliability
 from cccount_dist.sampling.ledger import FLAG, OUTSIDE, LoggedAnswer
 from cccount_dist.sampling.logged import answers_table, microseconds
 from cccount_dist.sampling.reading import Reading
 from cccount_dist.sampling.settling import check_overlap
 from cccount_dist.sampling.types import Question
-from storage.campaigns import CampaignFolder
-from storage.errors import InputError
+from storage.campaigns import RESULTS, CampaignFolder
+from storage.errors import CccountError, InputError, StoreError
 from storage.handouts import Handout, Handouts
 from storage.journal import Journal
 from storage.workspace import Workspace
@@ -37,6 +38,19 @@ _LONGEST_REASON = 200
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+@dataclass
+class _HandedIn:
+    """Answers that wait for the disk; whoever gets to it first takes along what waits."""
+
+    annotator: str
+    responses: Sequence[Response]
+    receipt: Receipt = field(default_factory=Receipt)
+    new: list[str] = field(default_factory=list)  # ids that are to be stored
+    stored_all: bool = False
+    error: CccountError | None = None
+    done: bool = False
 
 
 class Desk:
@@ -66,6 +80,7 @@ class Desk:
         self.lease_seconds = lease_seconds
         self._clock = clock
         self._lock = threading.RLock()
+        self._arrived: deque[_HandedIn] = deque()
         self._reading = Reading(self.folder)
         self._queue = Queue(self._reading, max(check_overlap(overlap), self._reading.ledger.overlap))
         self._journal = Journal(self.folder.journal_path)
@@ -124,23 +139,50 @@ class Desk:
     # -- answers ------------------------------------------------------------------------------------------------------------
 
     def answer(self, annotator: str, responses: Sequence[Response]) -> Receipt:
-        """Store answers; they are durable when this returns. Whoever was slow keeps their answer: it is one more vote."""
+        """Store answers; they are durable when this returns. Whoever was slow keeps their answer: it is one more vote.
+
+        What several people hand in while the disk is busy is stored together, so that nobody waits for more than two syncs.
+        """
         _check_annotator(annotator)
-        receipt = Receipt()
+        mine = _HandedIn(annotator, responses)
+        self._arrived.append(mine)
         with self._lock:
-            rows: list[LoggedAnswer] = []
-            for response in responses:
-                if self._reading.ledger.knows(response.id) or any(row.id == response.id for row in rows):
-                    receipt.known.append(response.id)
-                    continue
-                try:
-                    rows.append(self._row(annotator, response))
-                except InputError as error:
-                    receipt.rejected.append(Rejection(response.id, str(error)))
-            self._store(rows, receipt)
-            if answered := {response.question_id for response in responses}:
-                self._hand_in(annotator, answered)
-        return receipt
+            if not mine.done:
+                self._take_in([self._arrived.popleft() for _ in range(len(self._arrived))])
+        if mine.error is not None:
+            raise mine.error
+        if not mine.stored_all:
+            raise StoreError("the answers were not stored: something beside them failed; hand them in again")
+        return mine.receipt
+
+    def _take_in(self, arrived: list["_HandedIn"]) -> None:
+        try:
+            rows = [row for handed in arrived for row in self._rows(handed)]
+            self._store(rows)
+            for handed in arrived:
+                handed.receipt.stored.extend(handed.new)
+                handed.stored_all = True
+            self._hand_in({(handed.annotator, response.question_id) for handed in arrived for response in handed.responses})
+        except CccountError as error:
+            for handed in arrived:
+                handed.error = error
+        finally:
+            for handed in arrived:
+                handed.done = True
+
+    def _rows(self, handed: "_HandedIn") -> list[LoggedAnswer]:
+        """The rows that somebody's answers make; what is known already or cannot be an answer goes on the receipt."""
+        rows: dict[str, LoggedAnswer] = {}
+        for response in handed.responses:
+            if self._reading.ledger.knows(response.id) or response.id in rows:
+                handed.receipt.known.append(response.id)
+                continue
+            try:
+                rows[response.id] = self._row(handed.annotator, response)
+            except InputError as error:
+                handed.receipt.rejected.append(Rejection(response.id, str(error)))
+        handed.new = list(rows)
+        return list(rows.values())
 
     def undo(self, annotator: str, answer_id: str, *, id: str) -> Receipt:  # noqa: A002  the id of the undo itself
         """Take one of one's own last answers back, by a new event; the question waits again."""
@@ -152,9 +194,8 @@ class Desk:
             if answer_id not in self._history.may_be_undone(annotator):
                 return Receipt(rejected=[Rejection(id, f"{answer_id!r} is none of {annotator}'s last answers")])
             rows = [_undoing(row, id, number) for number, row in enumerate(self._history.belonging_to(answer_id))]
-            receipt = Receipt()
-            self._store(rows, receipt)
-            return Receipt(stored=[i for i in receipt.stored if i == id])
+            self._store(rows)
+            return Receipt(stored=[row.id for row in rows if row.id == id])
 
     def flag(self, annotator: str, item: int, reason: str, *, id: str) -> Receipt:  # noqa: A002  the id of the flag itself
         """Say that an item's picture is of no use: it is shown no more, and what waits about it is answered unsure."""
@@ -173,9 +214,8 @@ class Desk:
                 if item in (question.u, question.v):
                     q = question
                     rows.append(LoggedAnswer(f"{id}/{q.id}", q.id, q.u, q.v, None, FLAG, annotator, page=q.page, at=now))
-            receipt = Receipt()
-            self._store(rows, receipt)
-            return Receipt(stored=[i for i in receipt.stored if i == id])
+            self._store(rows)
+            return Receipt(stored=[id])
 
     # -- looking ------------------------------------------------------------------------------------------------------------
 
@@ -183,7 +223,8 @@ class Desk:
         """Somebody's last answers that were not taken back, the newest first."""
         with self._lock:
             self._refresh()
-            return self._history.recent(annotator, count)
+            found = self._history.recent(annotator, count)
+            return [replace(row, kind="rating") if self._is_rating(row.question_id) else row for row in found]
 
     def standing(self) -> Standing:
         """Where the campaign stands, how fast people are, and how far they can be relied on."""
@@ -193,6 +234,11 @@ class Desk:
             evidence = evidence_of(self._reading.ledger)
         return with_reliability(standing, estimate(evidence))  # which takes time, and keeps nobody from answering
 
+    def state(self) -> str:
+        """Running, waiting, done or stopped, as of the last step."""
+        spec, _ = RESULTS[self.folder.settings().kind]
+        return state_of(self.folder, self.folder.last_row(spec))
+
     def item(self, number: int) -> ItemFacts:
         """What is known about an item; `InputError` if there is none of this number."""
         uri = self._collection.uri(number)  # checks the number
@@ -201,6 +247,9 @@ class Desk:
         return ItemFacts(self._collection.ids[number], taken_at, group, uri)
 
     # -- inside -----------------------------------------------------------------------------------------------------------------
+
+    def _is_rating(self, question_id: int) -> bool:
+        return question_id != OUTSIDE and self._reading.questions[question_id].kind == "rating"
 
     def _refresh(self) -> None:
         self._learn(self._reading.refresh(self._journal))
@@ -226,18 +275,19 @@ class Desk:
         row = checked(response, self._reading.questions, self.folder.name, source="people", annotator=annotator)
         return replace(row, at=now, undoes=None)
 
-    def _store(self, rows: list[LoggedAnswer], receipt: Receipt) -> None:
+    def _store(self, rows: list[LoggedAnswer]) -> None:
         if rows:
             self._journal.record(answers_table(rows))
             self._learn(self._reading.follow(self._journal))
-            receipt.stored.extend(row.id for row in rows)
 
-    def _hand_in(self, annotator: str, answered: set[int]) -> None:
-        """Take the answered questions off somebody's sheets."""
+    def _hand_in(self, answered: set[tuple[str, int]]) -> None:
+        """Take questions off the sheets of those who answered them."""
+        if not answered:
+            return
         with self._handouts.changing():
             for sheet in self._handouts.in_hands():
-                if sheet.annotator == annotator and any(question_id in answered for question_id, _ in sheet.candidates):
-                    left = tuple(c for c in sheet.candidates if c[0] not in answered)
+                left = tuple(c for c in sheet.candidates if (sheet.annotator, c[0]) not in answered)
+                if len(left) < len(sheet.candidates):
                     self._handouts.keep(sheet.sheet, left)
 
 

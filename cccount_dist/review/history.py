@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from cccount_dist.review.sheets import Answered
+from cccount_dist.review.sheets import Answered, SheetKind
 from cccount_dist.sampling.ledger import Ledger, LoggedAnswer, is_flag
 
 DEEP = 10  # looks that can be undone: a look is a pair, a page, or a flag with what it answered
@@ -64,4 +64,5 @@ class History:
 
 def _answered(row: LoggedAnswer) -> Answered:
     moment = _EPOCH + timedelta(microseconds=row.at or 0)
-    return Answered(row.id, row.question_id, row.u, row.v, row.value, moment)
+    kind: SheetKind = "pair" if row.page is None else "grid"
+    return Answered(row.id, row.question_id, row.u, row.v, row.value, moment, row.page, kind)

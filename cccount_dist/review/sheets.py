@@ -45,7 +45,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer that was given and not taken back."""
+    """An answer that was given and not taken back, and how it was shown."""
 
     answer_id: str
     question_id: int
@@ -53,6 +53,8 @@ class Answered:
     v: int
     value: float | None
     answered_at: datetime
+    page: int | None = None
+    kind: SheetKind = "pair"
 
 
 @dataclass(frozen=True, slots=True)

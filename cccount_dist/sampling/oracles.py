@@ -91,8 +91,59 @@ class LabelOracle:
         return int(np.random.Philox(key=self._seed, counter=[number, stream, 0, 0]).random_raw())
 
 
+class StubbornOracle(LabelOracle):
+    """A label oracle some of whose wrong answers come again whenever the same two items are shown.
+
+    Of the wrong answers the share `repeating` is of this kind: for some pairs the answer is a coin toss, tossed once for ever.
+    The others are wrong by chance, as those of `LabelOracle` are. Pages err by chance only.
+    """
+
+    def __init__(
+        self, labels: NDArray[np.generic], *, error_rate: float, false_same: float, seed: int = 0, repeating: float = 0.5
+    ) -> None:
+        if not 0.0 <= repeating <= 1.0:
+            raise InputError(f"the share of repeating errors must lie between 0 and 1, not at {repeating}")
+        by_chance = 1.0 - repeating
+        super().__init__(labels, error_rate=error_rate * by_chance, false_same=false_same * by_chance, seed=seed)
+        self._tossed = 2.0 * repeating * error_rate, 2.0 * repeating * false_same  # half of the tosses are right
+
+    def answer(self, question: Question) -> float | None:
+        truth = self._truth(question)
+        if truth is None:
+            return None
+        low, high = sorted((question.u, question.v))
+        pair = low << 32 | high
+        if self._happens(self._tossed[0] if truth == SAME else self._tossed[1], pair, 4):
+            return SAME if self._happens(0.5, pair, 5) else DIFFERENT
+        return super().answer(question)
+
+
 def _missing(label: np.generic) -> bool:
     return (isinstance(label, np.integer) and bool(label < 0)) or (isinstance(label, np.floating) and bool(np.isnan(label)))
+
+
+class SimilarityOracle:
+    """Rates two items by the cosine of their vectors, at least 0, with normal noise of deviation `noise`, kept within 0 and 1.
+
+    The noise depends on the seed and the number of the question only. A row of NaN is an item without a vector: unsure.
+
+    >>> SimilarityOracle(np.array([[1, 0], [0.6, 0.8]], np.float32)).answer(Question(0, 0, 1, "rating"))
+    0.6000000238418579
+    """
+
+    def __init__(self, vectors: NDArray[np.float32], *, noise: float = 0.0, seed: int = 0) -> None:
+        self._vectors = vectors
+        self._noise = noise
+        self._seed = seed
+
+    def answer(self, question: Question) -> float | None:
+        if question.kind != "rating":
+            raise InputError("--oracle similarity rates pairs, and this method asks same or different: use --oracle labels")
+        similarity = float(self._vectors[question.u] @ self._vectors[question.v])
+        if np.isnan(similarity):
+            return None
+        random = np.random.Generator(np.random.Philox(key=self._seed, counter=[question.id, 0, 0, 0]))
+        return min(1.0, max(0.0, max(0.0, similarity) + self._noise * float(random.standard_normal())))
 
 
 class FunctionOracle:

@@ -36,8 +36,8 @@ class Question:
 
     @property
     def is_vote(self) -> bool:
-        """Whether its answer stays out of the closure."""
-        return self.purpose.startswith((VOTE, CONFIRM))
+        """Whether its answer stays out of the closure: votes and ratings, also of 0 or 1, are weighed by the sampler."""
+        return self.kind == "rating" or self.purpose.startswith((VOTE, CONFIRM))
 
     @property
     def may_be_inferred(self) -> bool:
@@ -53,6 +53,15 @@ class Answer:
     u: int
     v: int
     value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownAnswer(Answer):
+    """What somebody said to a pair whose answer was known before (gold): it tells how often people are wrong."""
+
+    truth: float = SAME
+    paged: bool = False
+    times: int = 1  # -1: an earlier one was taken back
 
 
 def asked_at_once(questions: Sequence[Question]) -> int:

@@ -86,7 +86,7 @@ def test_a_finished_count_on_images_shows_estimate_truth_and_pairs(images: Path)
     assert "kind 0/torn.png" in page.text
     assert 0 < len(page.all("li")) - 4 <= MOST_PAIRS
     assert len(page.all("img")) == 2 * (len(page.all("li")) - 4)
-    assert len(page.all("svg")) == 2
+    assert len(page.all("svg")) == 6  # the course, the sizes and the ways to count, each for wide and narrow screens
     folder = CampaignFolder(Workspace.open(images), "census")
     for fingerprint in folder.settings().fingerprints.values():
         assert fingerprint in page.text

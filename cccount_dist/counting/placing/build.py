@@ -1,7 +1,7 @@
 """Makes the placing sampler from what a user may set.
 
 Parameters: `grid` (clusters on a page, 1 to 24), `wrong_answers` (none, estimate, or two rates, see `rates.parse_rates`),
-`lanes` (items under way at once: as many people never wait for each other).
+`lanes` (items under way at once: as many people never wait for each other), `search` (full, or fast: `fast.py`).
 """
 
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 def build_placing(inputs: "CountingInputs") -> PlacingSampler:
     given = Parameters("placing", inputs.parameters)
     grid, lanes = given.whole("grid", 1, least=1), given.whole("lanes", 1, least=1)
+    fast = given.choice("search", "full", ("full", "fast")) == "fast"
     rates = parse_rates(given.text("wrong_answers", "none"))
     given.finish()
     return PlacingSampler(
@@ -28,4 +29,5 @@ def build_placing(inputs: "CountingInputs") -> PlacingSampler:
         grid=grid,
         rates=rates,
         lanes=lanes,
+        fast=fast,
     )

@@ -83,7 +83,7 @@ class Engine:
 
     def _after_commit(self) -> None:
         """Refit now and then; with wrong answers, re-check after it. No item counts until that is through."""
-        if self.state.refit_due() and not self.state.rates.exact:
+        if self.state.refit_due() and (self.state.shortcut.skipped or not self.state.rates.exact):
             self._recheck = _Lane(recheck(self.state), [])
             self._run(self._recheck, None)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.counting.placing.looks import FEATURES
+from cccount_dist.counting.placing.repeats import Repeats
 from cccount_dist.counting.placing.state import PAGE_COST, TURN, Placing, State, Wanted
 from cccount_dist.sampling.types import CONFIRM, VOTE
 
@@ -37,7 +38,10 @@ class Trial:
         self.unsure = np.empty(0, np.int64)
         self.paged = np.empty(0, np.bool_)
         self.picked = np.empty(0, np.bool_)  # on the page
+        self.last = np.empty(0)  # answer to the latest pair; NaN before it
+        self.said: dict[tuple[int, int], float] = {}  # latest answer about a member of a cluster
         self.pages = 0
+        self.repeats = Repeats()
         self.catch_up()
 
     def catch_up(self) -> None:
@@ -53,6 +57,7 @@ class Trial:
             self.best = np.concatenate([self.best, best])
             self.times, self.same = np.concatenate([self.times, more]), np.concatenate([self.same, more])
             self.unsure = np.concatenate([self.unsure, more])
+            self.last = np.concatenate([self.last, np.full(count - known, np.nan)])
             self.paged = np.concatenate([self.paged, more.astype(np.bool_)])
             self.picked = np.concatenate([self.picked, more.astype(np.bool_)])
         retired = ~self.state.clusters.live[:count]
@@ -81,9 +86,12 @@ class Trial:
 
     def pair(self, cluster: int) -> Wanted:
         """The first question is about the first member, the reference; further ones about other members, by turns."""
-        tries, held = int(self.times[cluster] + self.unsure[cluster]), int(self.state.clusters.held[cluster])
-        purpose = f"{CONFIRM} place" if tries else f"{VOTE} place"
-        return Wanted(self.item, (self.state.item(cluster, tries % held),), purpose)
+        purpose = f"{CONFIRM} place" if self.times[cluster] + self.unsure[cluster] else f"{VOTE} place"
+        return Wanted(self.item, (self.state.item(cluster, self.member(cluster)),), purpose)
+
+    def member(self, cluster: int) -> int:
+        """The place of the member that is asked about next."""
+        return int(self.times[cluster] + self.unsure[cluster]) % int(self.state.clusters.held[cluster])
 
     def take(self, cluster: int, value: float | None, *, paged: bool = False) -> None:
         """Multiply the odds by what an answer says."""
@@ -91,6 +99,8 @@ class Trial:
             self.unsure[cluster] += 1
             self.times[cluster] += self.unsure[cluster] > 1  # asked once more, then left
             return
+        if not paged:
+            self._compare(cluster, value)
         self.times[cluster] += 1
         self.state.clusters.settled[cluster] += 1
         self.paged[cluster] |= paged
@@ -101,6 +111,18 @@ class Trial:
             self.odds[cluster] *= (1.0 - miss) / (0.5 * false_same if paged else false_same)
         else:
             self.odds[cluster] *= miss / (1.0 - false_same)
+
+    def _compare(self, cluster: int, value: float) -> None:
+        """Note whether an answer differs from the one before it, and how likely that was (`repeats.py`)."""
+        member = self.member(cluster)
+        again = (cluster, member) in self.said
+        before = self.said.get((cluster, member), float(self.last[cluster]))
+        self.said[cluster, member] = self.last[cluster] = value
+        if np.isnan(before):
+            return
+        share = float(self.odds[cluster] / (self.odds.sum() + self.new))
+        same = share * (1.0 - self.miss) + (1.0 - share) * self.false_same
+        self.repeats.add(same_pair=again, differs=value != before, expected=1.0 - same if before >= 0.5 else same)
 
     def chance_missed(self, hit: int) -> float:
         """Probability that the match would have been missed: as many "different" as it takes until it is not asked again."""
@@ -166,7 +188,9 @@ def _commit(trial: Trial, hit: int | None) -> None:
     rows = np.flatnonzero(asked)
     state.chances.learn(trial.features[rows], None if hit is None else int(np.searchsorted(rows, hit)))
     state.placed += 1
+    state.repeats.join(trial.repeats)
     if hit is not None:
+        state.sequence.append(hit)
         missed = trial.chance_missed(hit)
         state.missed += missed / (1.0 - missed)
         clusters.join(clusters.root(hit), trial.slot)
@@ -174,6 +198,7 @@ def _commit(trial: Trial, hit: int | None) -> None:
     # Answers at the birth of a cluster are evidence that it differs from the others. Those of later items are none: an item
     # joins a false part of a cluster because the whole of it said "different" by mistake.
     founded = clusters.found(trial.slot, trial.new)
+    state.sequence.append(founded)
     clusters.settled[founded] = len(rows)
     total = float(trial.odds.sum())
     clusters.doubt[founded] = total / (total + trial.new)

@@ -1,4 +1,4 @@
-"""How often answers are wrong: given, or estimated on the way from repeated questions and from what re-checks find.
+"""How often answers are wrong: given, or estimated on the way from gold, repeated questions and what re-checks find.
 
 `miss`: "different" though the same; `false_same`: "same" though different; `page_miss` and `page_false`: nothing picked though
 one is the same, something picked though none is. Priors are pessimistic and light for misses, which cost most; caps prevent a
@@ -7,6 +7,7 @@ runaway in which nothing is accepted, everything looks wrong and still less is a
 
 from dataclasses import dataclass
 
+from cccount_dist.sampling.types import SAME
 from storage.errors import InputError
 
 LARGEST_PAGE = 24
@@ -64,6 +65,11 @@ class Rates:
         self.refuted = self.false = 0  # answers on pairs decided "different", and "same" among them
         self.page_matches = self.page_missed = 0  # pages that held the cluster which was accepted at last, and did not pick it
         self.pages = self.false_picks = 0  # pages on which nothing turned out to be the same
+        self.known_same = self.known_missed = 0  # gold: pairs that are the same, and "different" said about them
+        self.known_different = self.known_false = 0  # gold: pairs that are different, and "same" said about them
+        self.known_on_pages = self.known_page_missed = (
+            0  # gold: pages with one that is the same, and those on which it was missed
+        )
 
     @property
     def exact(self) -> bool:
@@ -73,23 +79,38 @@ class Rates:
     def false_same(self) -> float:
         if self.given is not None:
             return self.given.false_same
-        return min(_MOST_FALSE, (2.0 + self.false) / (50.0 + self.refuted))
+        return min(_MOST_FALSE, (2.0 + self.false + self.known_false) / (50.0 + self.refuted + self.known_different))
 
     @property
     def miss(self) -> float:
         if self.given is not None:
             return self.given.miss
         prior = max(0.06, 1.25 * self.false_same)
-        return min(_MOST_MISSED, (20.0 * prior + self.missed) / (20.0 + self.repeats))
+        return min(_MOST_MISSED, (20.0 * prior + self.missed + self.known_missed) / (20.0 + self.repeats + self.known_same))
 
     @property
     def page_miss(self) -> float:
         if self.given is not None:
             return max(self.given.page_miss, 1e-4)
-        return min(_MOST_MISSED, (20.0 * 0.06 + self.page_missed) / (20.0 + self.page_matches))
+        missed, matches = self.page_missed + self.known_page_missed, self.page_matches + self.known_on_pages
+        return min(_MOST_MISSED, (20.0 * 0.06 + missed) / (20.0 + matches))
 
     @property
     def page_false(self) -> float:
         if self.given is not None:
             return max(self.given.page_false, 1e-4)
         return min(_MOST_FALSE, (0.75 + self.false_picks) / (50.0 + self.pages))
+
+    def know(self, truth: float, value: float, *, paged: bool, times: int = 1) -> None:
+        """Count an answer to a pair whose truth is known (gold); `times` is -1 for one that was taken back."""
+        wrong = times if value != truth else 0
+        if paged:  # a page errs as a whole: only what it misses can be told from one pair of it
+            if truth == SAME:
+                self.known_on_pages += times
+                self.known_page_missed += wrong
+        elif truth == SAME:
+            self.known_same += times
+            self.known_missed += wrong
+        else:
+            self.known_different += times
+            self.known_false += wrong

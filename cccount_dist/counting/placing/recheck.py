@@ -2,75 +2,133 @@
 
 Every old item had its cluster asked, so a match was found with probability 1 - m, and Σ m/(1 - m) over the matches is the number
 of false splits made (Horvitz and Thompson), whatever the similarities say. Those only tell where to look, and which share has
-been searched. Memory and time O(D²), after each fit.
+been searched: by pairs, or by pages where a suspicion is spread over many clusters. Memory and time O(D²), after each fit.
 """
+
+from collections.abc import Generator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.counting.placing.odds import ACCEPT
-from cccount_dist.counting.placing.state import Placing, State, Wanted
+from cccount_dist.counting.placing.state import PAGE_COST, Placing, State, Turn, Value, Wanted
 from cccount_dist.sampling.types import CONFIRM
 
-_TOLERATED = 0.05  # expected false splits for each cluster seen once: fewer are left, because subtracting them is enough
+# Expected false splits for each cluster seen once: fewer are left, because subtracting them is enough. With pages, which settle
+# many doubts at one glance, it pays to leave fewer.
+_TOLERATED, _TOLERATED_BY_PAGES = 0.05, 0.02
 _LARGEST_SHARE = 0.25  # of all questions
 _LEAVE, _MOST = 0.3, 9  # odds at which a suspected split is left alone; answers on it
 _START = 0.25  # false splits before the first match
+_CERTAIN = 1e9  # what an answer does to odds that is taken as right
 _OVERLOOKED = 0.08  # share of the false splits that re-checks do not find, however sure the doubts are
 
 
 def false_splits(state: State) -> float:
     """Return the expected number of clusters seen that are parts of others."""
-    if state.rates.exact:
+    if state.rates.exact and not state.shortcut.skipped:
         return 0.0
-    return max(_suspected(state), (state.missed + _START) * _OVERLOOKED)
+    return max(_suspected(state), _made(state) * _OVERLOOKED)
+
+
+def _made(state: State) -> float:
+    """Return how many false splits were made, found ones included."""
+    return state.missed + (0.0 if state.rates.exact else _START) + state.shortcut.false_splits
 
 
 def _suspected(state: State) -> float:
     """Return the part of the false splits that was not searched for yet."""
     doubt = float(state.clusters.doubt[: len(state.clusters)].sum())
-    return (state.missed + _START) * doubt / (doubt + max(state.merges, state.searched) + 1e-9)
+    return _made(state) * doubt / (doubt + max(state.merges, state.searched) + 1e-9)
 
 
 def recheck(state: State) -> Placing:
     """Ask again about the likeliest false splits, as long as more are expected than are tolerated."""
     clusters = state.clusters
     odds = _odds(state)
-    while _suspected(state) > _TOLERATED * (1 + clusters.once) and state.rechecks < _LARGEST_SHARE * state.effort:
+    tolerated = _TOLERATED_BY_PAGES if state.grid > 1 else _TOLERATED
+    while _suspected(state) > tolerated * (1 + clusters.once) and state.rechecks < _LARGEST_SHARE * state.effort:
         share = odds / (1.0 + odds.sum(axis=1, keepdims=True))
-        part, whole = (int(number) for number in np.unravel_index(np.argmax(share), share.shape))
-        if share[part, whole] <= 0.0:
+        part, wholes = _where_to_look(share, state.grid)
+        if share[part, wholes[0]] <= 0.0:
             return
         before = float(clusters.doubt[part])
-        for tries in range(_MOST):
-            others = state.item(whole, tries % int(clusters.held[whole]))
-            item = state.item(part, tries % int(clusters.held[part]))
-            state.rechecks += 1
-            value = (yield Wanted(item, (others,), f"{CONFIRM} split"))[0]
-            if value is not None:
-                odds[part, whole] *= _factor(state, same=value >= 0.5)
-                if value < 0.5:
-                    clusters.set_apart(part, whole, 1)
-            now = float(odds[part, whole] / (1.0 + odds[part].sum()))
-            if now > ACCEPT or now < _LEAVE:
-                break
-        if now > ACCEPT:
-            clusters.merge(part, whole)
+        picked = int(wholes[0])
+        if len(wholes) > 1:
+            yield from _look_at_page(state, odds, part, wholes)
+            picked = int(np.argmax(odds[part]))
+        merged = False
+        if len(wholes) == 1 or odds[part, picked] > _LEAVE:
+            merged = yield from _look_at_pair(state, odds, part, picked)
+        if merged:
+            clusters.merge(part, picked)
             state.merges += 1
-            if state.grid > 1:  # the page at its birth had missed it
+            if state.grid > 1 and not state.rates.exact:  # the page at its birth had missed it
                 state.rates.page_matches += 1
                 state.rates.page_missed += 1
             state.searched += before
             odds[part], odds[:, part] = 0.0, 0.0
         else:
-            if now >= _LEAVE:  # answers disagree for ever, or nobody can say: look elsewhere
-                odds[part, whole] = 0.0
             total = float(odds[part].sum())
             clusters.doubt[part] = total / (1.0 + total)
             state.searched += max(0.0, before - float(clusters.doubt[part]))
 
 
+def _where_to_look(share: NDArray[np.float64], grid: int) -> tuple[int, NDArray[np.int64]]:
+    """Return the part and the wholes to ask about: a pair, or a page where that removes more doubt for what it costs."""
+    pairs = share.max(axis=1)
+    part = int(np.argmax(pairs))
+    if grid > 1 and share.shape[1] > PAGE_COST:
+        top = -np.sort(-share, axis=1)[:, :grid].sum(axis=1) / PAGE_COST
+        if top.max() > pairs[part]:
+            part = int(np.argmax(top))
+            wholes = np.argsort(-share[part], kind="stable")[:grid]
+            return part, wholes[share[part, wholes] > 0.0]
+    return part, np.argmax(share[part], keepdims=True)
+
+
+def _look_at_page(state: State, odds: NDArray[np.float64], part: int, wholes: NDArray[np.int64]) -> Placing:
+    """Show a member of the part beside the wholes."""
+    clusters, rates = state.clusters, state.rates
+    same, different = (
+        (_factor(state, same=True), _factor(state, same=False))
+        if rates.exact
+        else ((1.0 - rates.page_miss) / (0.5 * rates.page_false), rates.page_miss / (1.0 - rates.page_false))
+    )
+    item = state.item(part, int(clusters.apart[part].max()) % int(clusters.held[part]))
+    state.rechecks += PAGE_COST
+    values = yield Wanted(item, tuple(state.item(whole, 0) for whole in wholes.tolist()), f"{CONFIRM} split", paged=True)
+    for whole, value in zip(wholes.tolist(), values, strict=True):
+        if value is not None and value >= 0.5:
+            odds[part, whole] *= same
+        elif value is not None:
+            odds[part, whole] *= different
+            clusters.set_apart(part, whole, 1)
+
+
+def _look_at_pair(state: State, odds: NDArray[np.float64], part: int, whole: int) -> Generator[Wanted | Turn, list[Value], bool]:
+    """Ask about other and other members until it is a false split, or hardly one; True if they are to be merged."""
+    clusters, now = state.clusters, 0.0
+    for tries in range(_MOST):
+        others = state.item(whole, (tries + 1) % int(clusters.held[whole]))  # not the one that was asked at its birth
+        item = state.item(part, tries % int(clusters.held[part]))
+        state.rechecks += 1
+        value = (yield Wanted(item, (others,), f"{CONFIRM} split"))[0]
+        if value is not None:
+            odds[part, whole] *= _factor(state, same=value >= 0.5)
+            if value < 0.5:
+                clusters.set_apart(part, whole, 1)
+        now = float(odds[part, whole] / (1.0 + odds[part].sum()))
+        if now > ACCEPT or now < _LEAVE:
+            break
+    if now >= _LEAVE and now <= ACCEPT:  # answers disagree for ever, or nobody can say: look elsewhere
+        odds[part, whole] = 0.0
+    return now > ACCEPT
+
+
 def _factor(state: State, *, same: bool) -> float:
+    if state.rates.exact:
+        return _CERTAIN if same else 1.0 / _CERTAIN
     miss, false_same = state.rates.miss, state.rates.false_same
     return (1.0 - miss) / false_same if same else miss / (1.0 - false_same)
 
@@ -81,7 +139,8 @@ def _odds(state: State) -> NDArray[np.float64]:
     live, sizes = clusters.live[:count], clusters.size[:count]
     odds = np.zeros((count, count))
     different = _factor(state, same=False)
-    first = state.rates.page_miss / (1.0 - state.rates.page_false) if state.grid > 1 else different
+    paged = state.grid > 1 and not state.rates.exact
+    first = state.rates.page_miss / (1.0 - state.rates.page_false) if paged else different
     for part in np.flatnonzero(live).tolist():
         features, _ = state.looks.against(int(clusters.members[part, 0]), clusters)
         chance = state.probabilities(features, 0)

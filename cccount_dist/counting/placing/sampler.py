@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.counting.intervals import check_level
+from cccount_dist.counting.inverse_interval import inverse_result, replicates_in
 from cccount_dist.counting.placing.engine import Engine, Key
 from cccount_dist.counting.placing.looks import Looks
 from cccount_dist.counting.placing.rates import EXACT, LARGEST_PAGE, GivenRates, Rates
@@ -20,8 +21,10 @@ from cccount_dist.counting.placing.state import State, Value, Wanted
 from cccount_dist.counting.population import Population
 from cccount_dist.counting.result import CountResult
 from cccount_dist.counting.richness import richness
-from cccount_dist.sampling.types import Answer, Question
+from cccount_dist.sampling.types import Answer, KnownAnswer, Question
 from storage.errors import InputError
+
+FEWEST_REPLICATES = 10  # of inverse sampling from the items placed: fewer say nothing
 
 
 class PlacingSampler:
@@ -35,6 +38,7 @@ class PlacingSampler:
     grid : up to how many clusters one page shows; 1 for pairs only
     rates : of wrong answers; None to estimate them on the way; EXACT takes answers as they are
     lanes : items under way at once
+    fast : skip clusters that an item is hardly in, where that is safe (`fast.py`)
     """
 
     def __init__(
@@ -48,6 +52,7 @@ class PlacingSampler:
         grid: int = 1,
         rates: GivenRates | None = EXACT,
         lanes: int = 1,
+        fast: bool = False,
     ) -> None:
         if not 1 <= grid <= LARGEST_PAGE:
             raise InputError(f"a page shows 1 to {LARGEST_PAGE} clusters, not {grid}")
@@ -63,12 +68,13 @@ class PlacingSampler:
         random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
         self._order = population.to_items(random.permutation(population.items))
         self._vectors, self._mean_square = vectors, mean_square
-        self._grid, self._rates, self._lanes = grid, rates, lanes
+        self._grid, self._rates, self._lanes, self._fast = grid, rates, lanes, fast
         self._answers: dict[Key, Value] = {}
         self._keys: list[Key] = []  # of each question asked
         self._numbers: dict[Key, int] = {}
         self._queue: deque[tuple[list[Key], Wanted]] = deque()
         self._answered = 0  # same or different
+        self._known: list[KnownAnswer] = []
         self._stale = False
         self._result: CountResult | None = None
         self._engine = self._new_engine()
@@ -97,11 +103,18 @@ class PlacingSampler:
         return asked
 
     def tell(self, answers: Sequence[Answer]) -> None:
-        """Take answers in, one after another. All are checked before the first one counts."""
+        """Take answers in, one after another. All are checked before the first one counts. Known ones only say how people err."""
         for answer in answers:
-            self._check(answer)
+            if not isinstance(answer, KnownAnswer):
+                self._check(answer)
         for answer in answers:
             self._result = None
+            if isinstance(answer, KnownAnswer):
+                if answer.value is not None:
+                    self._refresh()
+                    self._known.append(answer)
+                    _know(self._engine.state.rates, answer)
+                continue
             key = self._keys[answer.question_id]
             before = self._answers.get(key)
             self._answered += (answer.value is not None) - (before is not None)
@@ -129,7 +142,11 @@ class PlacingSampler:
 
     def _new_engine(self) -> Engine:
         looks = Looks(self._vectors, self._order, self._mean_square)
-        return Engine(State(looks, Rates(self._rates), self._grid), self._order.tolist(), self._lanes, self._answers)
+        rates = Rates(self._rates)
+        for answer in self._known:
+            _know(rates, answer)
+        state = State(looks, rates, self._grid, fast=self._fast)
+        return Engine(state, self._order.tolist(), self._lanes, self._answers)
 
     def _refresh(self) -> None:
         if self._stale:
@@ -150,14 +167,37 @@ class PlacingSampler:
             "stop_low": found.stop[0],
             "stop_high": found.stop[1],
             "false_splits": splits,
+            "skipped": float(state.shortcut.skipped),
+            "audited_found": float(state.shortcut.audited_found),
+            "audited_risk": state.shortcut.audited_risk,
             "miss_rate": state.rates.miss,
             "false_same_rate": state.rates.false_same,
+            "repeats_same_pair": float(state.repeats.same_differ),
+            "repeats_same_pair_expected": state.repeats.same_expected,
+            "repeats_other_pair": float(state.repeats.other_differ),
+            "repeats_other_pair_expected": state.repeats.other_expected,
+            "repeating_errors": float(state.repeats.suspicious),
+            **self._inverse(),
             **dict(zip(("chao", "chao_low", "chao_high"), found.chao, strict=True)),
             **dict(zip(("mixture", "mixture_low", "mixture_high"), found.mixture, strict=True)),
         }
+        unsure = state.shortcut.skipped - state.merges if state.rates.exact else 0  # may be parts: not asked about all others
+        certain = float(len(counts) - unsure)
+        values, times = np.unique(counts, return_counts=True)
+        sizes = dict(zip(values.tolist(), times.tolist(), strict=True))
         return CountResult(
-            found.estimate, found.low, found.high, self._level, state.placed, self._answered, float(len(counts)), details
+            found.estimate, found.low, found.high, self._level, state.placed, self._answered, certain, details, sizes
         )
+
+    def _inverse(self) -> dict[str, float]:
+        """Inverse sampling from the same items, as long as few of all were drawn: it was made for draws with replacement."""
+        clusters = self._engine.state.clusters
+        drawn = [root for cluster in self._engine.state.sequence if clusters.live[root := clusters.root(cluster)]]
+        lengths, cut = replicates_in(drawn)
+        if len(lengths) < FEWEST_REPLICATES or 2 * len(drawn) > self._items:
+            return {}
+        estimate, low, high = inverse_result(lengths, cut, self._items, self._level)
+        return {"inverse": estimate or 1.0, "inverse_low": low, "inverse_high": high}
 
     def _check(self, answer: Answer) -> None:
         number = answer.question_id
@@ -168,3 +208,7 @@ class PlacingSampler:
             raise InputError(f"question {number} is about ({u}, {v}), and its answer about ({answer.u}, {answer.v})")
         if answer.value is not None and answer.value not in (0.0, 1.0):
             raise InputError(f"question {number} was answered with {answer.value}: an answer is 1, 0 or unsure")
+
+
+def _know(rates: Rates, answer: KnownAnswer) -> None:
+    rates.know(answer.truth, float(answer.value or 0.0), paged=answer.paged, times=answer.times)

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from cccount_dist.counting.placing.chances import FLOOR, Chances
 from cccount_dist.counting.placing.clusters import Clusters
+from cccount_dist.counting.placing.fast import Shortcut
 from cccount_dist.counting.placing.looks import Looks
 from cccount_dist.counting.placing.rates import Rates
+from cccount_dist.counting.placing.repeats import Repeats
 
 Value = float | None
 PAGE_COST = 3  # a page of up to 24 is worth about three pairs of a person's time: what is as cheap as pairs is asked as pairs
@@ -45,10 +47,11 @@ Placing = Generator[Wanted | Turn, list[Value], None]
 class State:
     """Everything that a placement reads and changes when it is its turn."""
 
-    def __init__(self, looks: Looks, rates: Rates, grid: int) -> None:
+    def __init__(self, looks: Looks, rates: Rates, grid: int, *, fast: bool = False) -> None:
         self.looks = looks
         self.rates = rates
         self.grid = grid
+        self.shortcut = Shortcut(on=fast)
         self.clusters = Clusters()
         self.chances = Chances()
         self.placed = 0  # items that are in a cluster
@@ -58,6 +61,8 @@ class State:
         self.missed = 0.0  # expected false splits that were made (Horvitz-Thompson)
         self.merges = 0
         self.searched = 0.0  # drop of doubt by re-checks
+        self.repeats = Repeats()
+        self.sequence: list[int] = []  # cluster of each item that was placed, in the random order
         self._next_refit = _FIRST_REFIT
 
     @property
@@ -69,11 +74,11 @@ class State:
         """How likely the next item founds a cluster: Good's estimate, from the clusters with a single item."""
         return (self.clusters.once + 1.0) / (self.drawn + 2.0)
 
-    def probabilities(self, features: NDArray[np.float64], first: int) -> NDArray[np.float64]:
+    def probabilities(self, features: NDArray[np.float64], first: int, floored: float = FLOOR) -> NDArray[np.float64]:
         """Probability that an item belongs to each of the clusters first … D - 1."""
         sizes = self.clusters.size[first : len(self.clusters)]
         floor = (1.0 - self.new_rate) * sizes / max(self.drawn + 1, 1)
-        chances: NDArray[np.float64] = (1.0 - FLOOR) * self.chances.logistic(features) + FLOOR * floor
+        chances: NDArray[np.float64] = (1.0 - floored) * self.chances.logistic(features) + floored * floor
         return chances
 
     def item(self, cluster: int, place: int) -> int:

@@ -1,0 +1,125 @@
+"""What goes over HTTP: the JSON of the review page, declared once. `app.py` fills these from what the desk gives.
+
+Numbers that a client sends are bounded here, before anything else looks at them.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+EventId = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+Number = Annotated[int, Field(ge=0, le=2**53)]  # larger ones are no exact numbers in JavaScript
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Token(_Model):
+    token: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Nothing(_Model):
+    """A body without content."""
+
+
+class CampaignInfo(_Model):
+    name: str
+    kind: str
+    method: str
+
+
+class Session(_Model):
+    """Who is asking; `annotator` is null, and nothing else is told, until somebody signed in."""
+
+    annotator: str | None
+    login: bool
+    workspace: str = ""
+    campaigns: list[CampaignInfo] = []
+
+
+class ItemInfo(_Model):
+    """An item as a reviewer sees it. `picture` names the collection that the picture is of, null if there is none."""
+
+    item: int
+    name: str
+    group: str | None
+    taken_at: datetime | None
+    picture: str | None
+
+
+class CandidateInfo(_Model):
+    question_id: int
+    item: ItemInfo
+
+
+class SheetInfo(_Model):
+    id: str
+    kind: Literal["pair", "grid", "rating"]
+    anchor: ItemInfo
+    candidates: list[CandidateInfo]
+    expires_in: float
+
+
+class Sheets(_Model):
+    """What to show next; `state` says why there is nothing when there is nothing."""
+
+    sheets: list[SheetInfo]
+    state: str
+
+
+class AnswerBody(_Model):
+    """1 same, 0 different, a rating in [0, 1], null unsure. The client makes the id, and sends the same one again if in doubt."""
+
+    id: EventId
+    question_id: Number
+    value: Annotated[float, Field(ge=0.0, le=1.0)] | None
+    seconds: Annotated[float, Field(ge=0.0, le=3600.0)] = 0.0
+
+
+class UndoBody(_Model):
+    id: EventId
+    answer_id: Annotated[str, Field(min_length=1, max_length=200)]  # of an imported answer, too
+
+
+class FlagBody(_Model):
+    id: EventId
+    item: Number
+    reason: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class RejectionInfo(_Model):
+    id: str
+    reason: str
+
+
+class ReceiptInfo(_Model):
+    stored: list[str]
+    known: list[str]
+    rejected: list[RejectionInfo]
+
+
+class GivenAnswer(_Model):
+    id: str
+    question_id: int
+    value: float | None
+
+
+class RecentEntry(_Model):
+    """A sheet that was answered, as it was shown."""
+
+    sheet: SheetInfo
+    answers: list[GivenAnswer]
+
+
+class Recent(_Model):
+    """The last sheets that this person answered and did not take back, the newest last."""
+
+    entries: list[RecentEntry]
+
+
+class Problem(BaseModel):
+    """Why a request was refused."""
+
+    detail: str | list[dict[str, Any]]

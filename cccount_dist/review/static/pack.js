@@ -1,0 +1,118 @@
+// A review page without a server: questions and pictures are in the file, answers stay in the browser until they are handed in.
+
+import { all, put } from "./database.js";
+import { begin } from "./review.js";
+
+const FOR_EVER = 1e9; // seconds: nobody else is waiting for these sheets
+const WORD = new Map([[1, "same"], [0, "different"], [null, "unsure"]]);
+
+class Pack {
+  offline = true;
+
+  constructor(content) {
+    this.content = content;
+    this.rows = [];
+    this.questions = new Map();
+    for (const sheet of content.sheets) {
+      for (const candidate of sheet.candidates) this.questions.set(candidate.question_id, { sheet, candidate });
+    }
+    this.opening = all("answers", content.id).then((rows) => this.rows.push(...rows)).catch(() => null);
+  }
+
+  async session() {
+    await this.opening;
+    const { id, annotator, campaign } = this.content;
+    return { annotator, login: false, workspace: id, campaigns: [{ name: campaign }] };
+  }
+
+  async sheets(campaign, count) {
+    const answered = new Set(this.live().map((row) => row.question_id));
+    const undone = new Set(this.rows.map((row) => row.undoes));
+    const spoiled = new Set(this.rows.filter((row) => row.flag_item !== undefined && !undone.has(row.id)).map((row) => row.flag_item));
+    const bad = (sheet) => [sheet.anchor, ...sheet.candidates.map((c) => c.item)].some((item) => spoiled.has(item.item));
+    const left = this.content.sheets.filter((sheet) => !bad(sheet) && !sheet.candidates.every((c) => answered.has(c.question_id)));
+    const sheets = left.slice(0, 2 * count).map((sheet) => ({ ...sheet, expires_in: FOR_EVER }));
+    return { sheets, state: left.length ? "running" : "packed" };
+  }
+
+  async recent() {
+    const entries = [];
+    const rows = new Map(this.live().map((row) => [row.question_id, row]));
+    const shown = new Set();
+    for (const row of rows.values()) {
+      const { sheet } = this.questions.get(row.question_id);
+      if (shown.has(sheet.id)) continue;
+      shown.add(sheet.id);
+      const given = sheet.candidates.map((c) => rows.get(c.question_id)).filter(Boolean);
+      const answers = given.map(({ id, question_id, value }) => ({ id, question_id, value }));
+      if (answers.length === sheet.candidates.length) entries.push({ sheet: { ...sheet, expires_in: FOR_EVER }, answers });
+    }
+    return { entries: entries.slice(-10) };
+  }
+
+  answers(campaign, answers) {
+    return this.keep(answers);
+  }
+
+  undo(campaign, { id, answer_id }) {
+    const { question_id } = this.rows.find((row) => row.id === answer_id);
+    return this.keep([{ id, question_id, undoes: answer_id }]);
+  }
+
+  flag(campaign, { id, item, reason }) {
+    return this.keep([{ id, flag_item: item, reason }]);
+  }
+
+  picture(item) {
+    return this.content.pictures[item.item] ?? null;
+  }
+
+  /** Save everything that was answered so far as a file. What was undone before anybody else saw it is not mentioned. */
+  async handIn() {
+    const { campaign, annotator } = this.content;
+    const undone = new Map(this.rows.filter((row) => row.undoes).map((row) => [row.undoes, row]));
+    const told = new Set(this.rows.filter((row) => row.handed).map((row) => row.id));
+    const given = this.rows.filter((row) => (row.undoes ? told.has(row.undoes) : told.has(row.id) || !undone.has(row.id)));
+    const rows = given.map((row) => this.row(row, annotator));
+    for (const row of given) row.handed = true;
+    await put("answers", given).catch(() => null);
+    const address = URL.createObjectURL(new Blob([JSON.stringify(rows, null, 1)], { type: "application/json" }));
+    const link = document.createElement("a");
+    link.href = address;
+    link.download = `answers-${campaign}-${annotator.replace(/[^\w.-]+/g, "_")}.json`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  }
+
+  row({ id, question_id, value, seconds, undoes, flag_item, reason, made }, annotator) {
+    const common = { answer_id: id, annotator, source: "pack", answered_at: new Date(made).toISOString() };
+    if (flag_item !== undefined) return { ...common, flag_item, reason };
+    if (question_id === undefined) return { ...common, undoes };
+    const { sheet, candidate } = this.questions.get(question_id);
+    const pair = { question_id, u: sheet.anchor.item, v: candidate.item.item };
+    if (undoes) return { ...common, ...pair, undoes };
+    return { ...common, ...pair, value: sheet.kind === "rating" && value !== null ? value : WORD.get(value), seconds };
+  }
+
+  /** Answers that were not taken back, in order. */
+  live() {
+    const undone = new Set(this.rows.map((row) => row.undoes).filter(Boolean));
+    return this.rows.filter((row) => row.value !== undefined && !undone.has(row.id));
+  }
+
+  async keep(bodies) {
+    const known = new Set(this.rows.map((row) => row.id));
+    const rows = bodies
+      .filter((body) => !known.has(body.id))
+      .map((body, place) => ({ ...body, owner: this.content.id, made: Date.now(), place: this.rows.length + place }));
+    this.rows.push(...rows);
+    try {
+      await put("answers", rows);
+    } catch {
+      addEventListener("beforeunload", (event) => event.preventDefault()); // nothing is kept here: ask before it is lost
+    }
+    return { stored: rows.map((row) => row.id), known: [], rejected: [] };
+  }
+}
+
+begin(new Pack(JSON.parse(document.getElementById("pack").textContent)));

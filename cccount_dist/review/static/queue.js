@@ -1,0 +1,151 @@
+// The sheets that come next: fetched before they are needed, their pictures decoded, so that the next one is drawn at once.
+
+const AHEAD = 8;
+const SIDE = { pair: 1024, rating: 1024, grid: 512 };
+const FINEST = 2048; // pixels of a picture's longer side, once somebody zooms in
+const POLLS = [1000, 2000, 3000, 5000, 8000]; // milliseconds between looks for new questions while there are none
+
+export class Queue {
+  constructor(transport, { campaign, isAnswered, changed }) {
+    this.transport = transport;
+    this.campaign = campaign;
+    this.isAnswered = isAnswered; // question id -> whether it was answered here
+    this.changed = changed;
+    this.ready = [];
+    this.given = new Set(); // ids of sheets that were shown or answered here
+    this.spoiled = new Set(); // items that were flagged here
+    this.state = "waiting";
+    this.problem = null;
+    this.filling = null;
+    this.timer = 0;
+    this.empty = 0; // looks in a row that found nothing
+    this.closed = false;
+  }
+
+  close() {
+    this.closed = true;
+    clearTimeout(this.timer);
+  }
+
+  /** The next sheet, or null if none is here yet. */
+  next() {
+    const now = performance.now();
+    // What lay here past its lease may be with somebody else by now. Without a connection it is better answered than not.
+    if (!this.problem) this.ready = this.ready.filter((sheet) => sheet.again || sheet.until > now);
+    this.ready = this.ready.filter((sheet) => sheet.again || !this.answered(sheet));
+    const sheet = this.ready.shift() ?? null;
+    if (sheet) this.given.add(sheet.id);
+    void this.fill();
+    return sheet;
+  }
+
+  /** Show a sheet again, before all others. */
+  putBack(sheet) {
+    this.ready.unshift({ ...sheet, again: true });
+  }
+
+  /** A picture is of no use: sheets with it are not shown. */
+  spoil(item) {
+    this.spoiled.add(item);
+    this.ready = this.ready.filter((sheet) => !hasItem(sheet, item));
+    void this.fill();
+  }
+
+  unspoil(item) {
+    this.spoiled.delete(item);
+  }
+
+  /** Bring the queue to its length; called after every answer, and by itself while there is nothing to show. */
+  fill() {
+    if (this.closed || this.filling || this.ready.length >= AHEAD) return this.filling;
+    clearTimeout(this.timer);
+    this.filling = this.fetch().finally(() => {
+      this.filling = null;
+      this.changed();
+    });
+    return this.filling;
+  }
+
+  async fetch() {
+    try {
+      const { sheets, state } = await this.transport.sheets(this.campaign, AHEAD);
+      const here = new Map(this.ready.map((sheet) => [sheet.id, sheet]));
+      for (const sheet of sheets) if (here.has(sheet.id)) here.get(sheet.id).until = until(sheet);
+      const fresh = sheets.filter((sheet) => !here.has(sheet.id) && this.isNew(sheet)).map((sheet) => this.prepared(sheet));
+      this.ready.push(...fresh);
+      this.state = state;
+      this.problem = null;
+      this.empty = this.ready.length ? 0 : this.empty + 1;
+    } catch (error) {
+      this.problem = error;
+      this.empty += 1;
+    }
+    if (!this.ready.length && !this.closed) {
+      this.timer = setTimeout(() => void this.fill(), POLLS[Math.min(this.empty, POLLS.length) - 1] ?? POLLS[0]);
+    }
+  }
+
+  isNew(sheet) {
+    return !this.given.has(sheet.id) && !this.answered(sheet) && ![...this.spoiled].some((item) => hasItem(sheet, item));
+  }
+
+  answered(sheet) {
+    return sheet.candidates.every((candidate) => this.isAnswered(candidate.question_id));
+  }
+
+  /** The sheet with an element for each of its pictures, the anchor's first; decoding begins now. */
+  prepared(sheet) {
+    const pictures = itemsOf(sheet).map((item) => picture(item, this.transport.picture(item, SIDE[sheet.kind])));
+    return { ...sheet, pictures, until: until(sheet) };
+  }
+}
+
+export function itemsOf(sheet) {
+  return [sheet.anchor, ...sheet.candidates.map((candidate) => candidate.item)];
+}
+
+/** Load the pictures of a sheet finer than before; the coarse ones stay until the fine ones are there. */
+export function refine(sheet, transport) {
+  if (sheet.fine) return;
+  sheet.fine = true;
+  for (const [place, item] of itemsOf(sheet).entries()) {
+    const entry = sheet.pictures[place];
+    const address = transport.picture(item, FINEST);
+    if (!address || !(entry.element instanceof HTMLImageElement)) continue;
+    const fine = new Image();
+    fine.src = address;
+    fine.decode().then(() => (entry.element.src = address)).catch(() => null);
+  }
+}
+
+function until(sheet) {
+  return performance.now() + sheet.expires_in * 1000;
+}
+
+function hasItem(sheet, item) {
+  return itemsOf(sheet).some((one) => one.item === item);
+}
+
+/** An element that is ready to be shown; `element` changes to an explanation if the picture cannot be had. */
+function picture(item, address) {
+  if (!address) return { element: missing(item, "This item has no picture.") };
+  const image = new Image();
+  image.alt = item.name;
+  image.draggable = false;
+  image.decoding = "sync"; // it is decoded by the time it is shown; drawing must not wait for another frame
+  image.src = address;
+  const entry = { element: image };
+  image.decode().catch(() => {
+    if (image.naturalWidth) return; // decoding was put off, the picture is there
+    entry.element = missing(item, "This picture cannot be shown.");
+    if (image.isConnected) image.replaceWith(entry.element);
+  });
+  return entry;
+}
+
+function missing(item, text) {
+  const place = document.createElement("p");
+  place.className = "missing";
+  place.textContent = `${text} (${item.name})`;
+  return place;
+}
