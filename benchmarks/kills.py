@@ -6,6 +6,7 @@ SIGKILL spares the page cache of the operating system: this is about processes, 
 """
 
 import argparse
+import math
 import os
 import tempfile
 from pathlib import Path
@@ -35,11 +36,12 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--folder", type=Path, default=None, help="where the temporary folder is made")
     parser.add_argument("--write", type=Path, default=None, help="put the table into this page of the documentation")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="no more kills after this time; what was done is shown")
     parser.add_argument("--only", choices=("server", "advance"), default=None)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         if options.only != "advance":
-            outcome = kill_the_server(Path(name) / "server", options.kills)
+            outcome = kill_the_server(Path(name) / "server", options.kills, seconds=options.seconds)
             _show(
                 "kills-server",
                 ["| kills | acknowledged | stored | lost | doubled |", "|---:|---:|---:|---:|---:|", outcome.line],
@@ -47,7 +49,7 @@ def main() -> None:
             )
         if options.only != "server":
             place, labels = _digits(Path(name), 300)
-            killed, equal, answers = kill_advance(place, options.kills, budget=200, labels=labels)
+            killed, equal, answers = kill_advance(place, options.kills, budget=200, labels=labels, seconds=options.seconds)
             line = f"| {killed:,} | {answers:,} | {'yes, bit for bit' if equal else 'NO'} |"
             _show("kills-advance", ["| kills | answers | ends as undisturbed |", "|---:|---:|---|", line], options.write)
 

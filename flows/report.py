@@ -100,7 +100,7 @@ def gather(folder: CampaignFolder, collection: Collection) -> CountFacts:
         contradictions=ledger.contradictions,
         pending=len(ledger.pending(questions)),
         exact=ledger.constraints.clusters(settings.items) if complete else None,
-        annotators=Counter(row.annotator for row in given),
+        annotators=Counter(vote.annotator for question in questions for vote in ledger.votes(question.id)),
         pairs=_pairs(choose_pairs(row for row in given if row.u != row.v), collection),
         seconds_per_pair=folder.goal().pair_seconds,
         version=__version__,
