@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 
-.PHONY: help setup demo test lint types unit kernels clean
+.PHONY: help setup demo test lint types unit audit faults kernels clean
 help:            ## this list
 	@grep -E '^[a-z]+: *.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
@@ -19,7 +19,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 demo: setup      ## the whole way on bundled images, with a kill in the middle; leaves demo/report.html
 	$(BIN)/cccount demo --directory demo
 
-test: lint types unit  ## everything that CI runs
+test: lint types unit audit  ## everything that CI runs
 lint: setup      ## ruff: rules and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -27,6 +27,11 @@ types: setup     ## mypy, strict, over code and tests
 	$(BIN)/mypy
 unit: setup      ## every test
 	$(BIN)/pytest
+
+audit: setup     ## known vulnerabilities of the pinned versions, where an advisory database can be reached
+	infra/audit $(BIN)
+faults: setup    ## the long form of the fault suite: 200 faults, about an hour; writes docs/faults.md
+	$(BIN)/python -m tests.faults --faults 200
 
 kernels:         ## forget compiled kernels: numba does not notice when a file that a kernel imports has changed
 	find storage cccount_dist flows tests benchmarks -name '*.nb[ic]' -delete

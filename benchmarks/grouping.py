@@ -41,6 +41,7 @@ class Scores:
     ari: float
     best: float
     clusters: int
+    count: float  # what the method says as a count
     classes: int
     first_seconds: float
     milliseconds: float
@@ -96,6 +97,15 @@ SETS: dict[str, tuple[Callable[[Path], Data], int]] = {
 USUAL = [name for name in SETS if name != "modes-100k"]
 
 
+def loaded(name: str, folder: Path) -> Data | None:
+    """Return a set; None, and a word about it, if its file is not there."""
+    try:
+        return SETS[name][0](folder)
+    except FileNotFoundError as error:
+        print(f"{name} is left out: {error.filename} is not there", file=sys.stderr)
+        return None
+
+
 def run(data: Data, method: str, budget: int, wrong: float, seed: int, batch: int) -> Scores:
     order = np.random.default_rng(seed).permutation(len(data[1]))
     x, y = prepare(data[0][order], "cosine"), data[1][order]
@@ -118,10 +128,12 @@ def run(data: Data, method: str, budget: int, wrong: float, seed: int, batch: in
         before, asked = asked, asked + sum(not reply.inferred for reply in replies)
         if asked // looks > before // looks:
             trace.append(ari(y, sampler.result().labels))
-    labels = sampler.result().labels
+    result = sampler.result()
+    labels, count = result.labels, result.expected_classes
     last = ari(y, labels)
     return Scores(
-        trace[0], nmi(y, labels), last, max(*trace, last), int(labels.max()) + 1, len(np.unique(y)),
+        trace[0], nmi(y, labels), last, max(*trace, last), int(labels.max()) + 1, result.clusters if count is None else count,
+        len(np.unique(y)),
         first_seconds, 1000 * spent / max(asked, 1), asked,
     )  # fmt: skip
 
@@ -135,15 +147,12 @@ def main() -> None:
     parser.add_argument("--noise", nargs="+", type=float, default=[0.0, 0.05])
     parser.add_argument("--batch", type=int, default=1)
     chosen = parser.parse_args()
-    heads = ["set", "items", "classes", "method", "wrong", "questions", "start", "NMI", "ARI", "best", "clusters"]
+    heads = ["set", "items", "classes", "method", "wrong", "questions", "start", "NMI", "ARI", "best", "clusters", "count"]
     heads += ["first pass", "a question"]
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
     for name in chosen.sets:
-        load, budget = SETS[name]
-        try:
-            data = load(chosen.data)
-        except FileNotFoundError as error:
-            print(f"{name} is left out: {error.filename} is not there", file=sys.stderr)
+        budget = SETS[name][1]
+        if (data := loaded(name, chosen.data)) is None:
             continue
         for method in dict.fromkeys(map(resolve_method, chosen.methods)):
             for wrong in chosen.noise:
@@ -159,6 +168,7 @@ def row(name: str, items: int, method: str, wrong: float, runs: list[Scores]) ->
     cells = [
         name, f"{items:,}", str(runs[0].classes), method, f"{wrong:.0%}", f"{mean('asked'):.0f}", f"{mean('start'):.3f}",
         f"{mean('nmi'):.3f}", f"{mean('ari'):.3f} ± {spread:.3f}", f"{mean('best'):.3f}", f"{mean('clusters'):.0f}",
+        f"{mean('count'):.0f}",
         f"{mean('first_seconds'):.1f} s", f"{mean('milliseconds'):.0f} ms",
     ]  # fmt: skip
     return f"| {' | '.join(cells)} |"

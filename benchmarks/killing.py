@@ -81,6 +81,7 @@ def kill_the_server(root: Path, kills: int, *, seconds: float = math.inf, seed: 
     folder.log.append_questions(questions_table(questions, number=0, after=0))
     acknowledged: list[str] = []
     number = killed = 0
+    usual = 0.02  # seconds of an answer: about four are given between two kills, however busy the machine is
     for kill in range(kills):
         if time.monotonic() - began > seconds:
             break
@@ -91,14 +92,15 @@ def kill_the_server(root: Path, kills: int, *, seconds: float = math.inf, seed: 
         theirs.close()
         if kill % 10:
             ours.recv()  # most kills are to hit a server at work, some its start
-        due = time.monotonic() + chance.expovariate(1 / 0.04)
-        while time.monotonic() < due:
+        due = time.monotonic() + chance.expovariate(1 / (4 * usual))
+        while (sent := time.monotonic()) < due:
             ours.send(Response(number % _QUESTIONS, 1.0, id=f"answer {number}"))
             if not ours.poll(max(0.0, due - time.monotonic())):
                 break  # killed before the receipt: nobody knows whether it is stored, so it is sent again
             if (said := ours.recv()) != "ready":
                 acknowledged += said
                 number += 1
+                usual += 0.05 * (time.monotonic() - sent - usual)
         _kill(server)
         ours.close()
     with folder.lease() as lease, folder.journal() as journal:

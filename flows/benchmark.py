@@ -38,8 +38,6 @@ def benchmark_counting(
     client: distributed.Client,
 ) -> list[tuple[Source, Plan, list[Summary]]]:
     """Run every plan on every collection, and summarise; what the folder of results holds is not run again."""
-    if runs < 1:
-        raise InputError(f"--runs must be at least 1, not {runs}")
     results.mkdir(parents=True, exist_ok=True)
     return [(source, plan, _measure(source, plan, runs, results, client)) for source in sources for plan in plans]
 
@@ -50,6 +48,7 @@ def _measure(source: Source, plan: Plan, runs: int, results: Path, client: distr
     missing = [number for number in range(runs) if number not in done]
     before = runs - len(missing)
     with file.open("a") as sink:
+        sink.write("\n")  # behind a line that was cut by a kill
 
         def keep(place: int, outcomes: list[Outcome]) -> None:
             done[missing[place]] = outcomes
@@ -78,6 +77,8 @@ def _read(file: Path) -> dict[int, list[Outcome]]:
     """Runs that are whole; a line that was cut by a kill is left out, and its run made again."""
     found: dict[int, list[Outcome]] = {}
     for line in file.read_text().splitlines() if file.exists() else []:
+        if not line:
+            continue
         try:
             row = json.loads(line)
         except json.JSONDecodeError:
@@ -137,6 +138,8 @@ def run_benchmark(
     memory_limit: str | None,
 ) -> dict[str, Any]:
     """What `cccount benchmark counting` does: names of collections and plain options in, a report out."""
+    if runs < 1:
+        raise InputError(f"--runs must be at least 1, not {runs}")
     sources = [Source(Path(name).stem, name) if name.endswith(".npz") else Source(name) for name in names]
     plans = [make_plan(method, efforts, noise, repeating, wrong_answers, grid, search, stop, page_cost=3.0) for method in methods]
     with open_client(compute, workers=workers, memory_limit=memory_limit) as client:

@@ -283,17 +283,38 @@ def cluster(
     workspace: Workspace,
     campaign: CampaignName = "cluster",
     method: Annotated[
-        str | None, typer.Option(metavar="auto|evidence|hacc", help="How to group; auto needs no K.", show_default="auto")
+        str | None,
+        typer.Option(metavar="auto|evidence|apc|hacc|iu-red|…", help="How to group; auto needs no K.", show_default="auto"),
     ] = None,
     clusters: Annotated[
         int | None,
         typer.Option(metavar="K", help="How many groups. hacc takes a count's estimate if it is not told.", show_default=False),
     ] = None,
     budget: Annotated[int, typer.Option(help="How many questions may be asked, in all. A larger one goes on.")] = 600,
-    oracle: Annotated[str, typer.Option(metavar="people|labels", help="Who answers: people, or the label column.")] = "people",
-    error_rate: Annotated[float, typer.Option(metavar="E", help="With --oracle labels: lie with this probability.")] = 0.0,
+    oracle: Annotated[
+        str,
+        typer.Option(
+            metavar="people|labels|similarity", help="Who answers: people, the label column, or (ratings) the embeddings."
+        ),
+    ] = "people",
+    error_rate: Annotated[
+        float, typer.Option(metavar="E", help="With labels: lie with this probability; with similarity: deviation of the noise.")
+    ] = 0.0,
+    prior: Annotated[
+        float | None,
+        typer.Option(
+            metavar="W", help="Ratings: weight of the embeddings' similarity until a pair is rated.", show_default="none"
+        ),
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(metavar="R", help="Ratings: how often one pair may be rated.", show_default="3")
+    ] = None,
     overlap: Overlap = None,
     seed: Annotated[int | None, typer.Option(help="The same seed and answers give the same questions.", show_default="0")] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="For the method (docs/grouping.md); several times.", show_default=False),
+    ] = None,
     compute: GroupingCompute = None,
     workers: Workers = None,
     memory_limit: Memory = None,
@@ -301,7 +322,12 @@ def cluster(
 ) -> None:
     """Give every item its group, from as few questions as possible; labels.parquet is the result.
 
+    Most methods ask whether two items are the same. iu-red asks how similar they are, on a scale, and needs neither embeddings
+    nor neighbours; also iu-red-pure, s-and-t, s-and-t-pure, random-ratings.
+
     Example: cccount cluster census --budget 600 --oracle labels
+
+    Example: cccount cluster photos --method iu-red --clusters 2 --budget 900
     """
     report = _run(
         "cluster",
@@ -314,11 +340,61 @@ def cluster(
         oracle=oracle,
         error_rate=error_rate,
         overlap=overlap,
+        parameter=parameter,
+        compute=compute,
+        workers=workers,
+        memory_limit=memory_limit,
+        prior=prior,
+        repeats=repeats,
+    )
+    _show(report, json_, texts.grouped)
+
+
+@app.command()
+def subcluster(
+    workspace: Workspace,
+    clusters: Annotated[
+        int | None,
+        typer.Option(metavar="K", help="How many classes there are.", show_default="the estimate of the newest count campaign"),
+    ] = None,
+    size: Annotated[int | None, typer.Option(metavar="N", help="Images of each class.", show_default="10")] = None,
+    campaign: CampaignName = "subcluster",
+    budget: Annotated[int, typer.Option(help="How many questions may be asked, in all. A larger one goes on.")] = 1000,
+    oracle: Annotated[str, typer.Option(metavar="people|labels", help="Who answers: people, or the label column.")] = "people",
+    error_rate: Annotated[float, typer.Option(metavar="E", help="With --oracle labels: lie with this probability.")] = 0.0,
+    start: Annotated[
+        str | None, typer.Option(metavar="random|pam", help="First centroids: random, or medoids.", show_default="random")
+    ] = None,
+    overlap: Overlap = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed and answers give the same questions.", show_default="0")] = None,
+    compute: Compute = "local",
+    workers: Workers = None,
+    memory_limit: Memory = None,
+    json_: Json = False,
+) -> None:
+    """Find a few clean images of each class, to browse the collection; subclusters.parquet is the result.
+
+    Without --budget to spend (--budget 0) it is what the vectors alone give. `cccount browse` then shows all of them on one page.
+
+    Example: cccount subcluster census --clusters 24 --size 10 --oracle labels
+    """
+    report = _run(
+        "subcluster",
+        workspace=workspace,
+        campaign=campaign,
+        clusters=clusters,
+        size=size,
+        start=start,
+        seed=seed,
+        budget=budget,
+        oracle=oracle,
+        error_rate=error_rate,
+        overlap=overlap,
         compute=compute,
         workers=workers,
         memory_limit=memory_limit,
     )
-    _show(report, json_, texts.grouped)
+    _show(report, json_, texts.subclustered)
 
 
 @app.command()
@@ -490,6 +566,12 @@ def annotators_remove(
 def report(
     workspace: Workspace,
     campaign: Annotated[str | None, typer.Option(help="Only this campaign.", show_default=False)] = None,
+    price: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P", help="What a question costs: campaigns that ask for ratings say what was spent.", show_default=False
+        ),
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Write one self-contained report.html: it opens anywhere, also offline.
@@ -498,7 +580,24 @@ def report(
     """
     from flows.report import write_reports
 
-    _show(write_reports(workspace, campaign), json_, texts.reported)
+    _show(write_reports(workspace, campaign, price), json_, texts.reported)
+
+
+@app.command()
+def browse(
+    workspace: Workspace,
+    campaign: CampaignName = "subcluster",
+    item: Annotated[str | None, typer.Option(metavar="ID", help="Say which subclusters this item is most like.")] = None,
+    image: Annotated[str | None, typer.Option(metavar="FILE", help="The same for any image file.")] = None,
+    json_: Json = False,
+) -> None:
+    """Write browse.html: all subclusters of a campaign on one self-contained page, with search.
+
+    Example: cccount browse census --image who-is-this.jpg
+    """
+    from flows.browse import browse as show
+
+    _show(show(workspace, campaign, item=item, image=image), json_, texts.browsed)
 
 
 @app.command()
@@ -556,6 +655,31 @@ def benchmark_counting(
         memory_limit=memory_limit,
     )
     _show(report, json_, texts.benchmarked)
+
+
+@app.command()
+def metrics(
+    workspace: Workspace,
+    file: Annotated[str | None, typer.Option(help="Write them here once, for node_exporter's textfile folder.")] = None,
+    host: Annotated[str, typer.Option(help="Where to serve them.")] = "127.0.0.1",
+    port: Annotated[int | None, typer.Option(help="Serve /metrics on this port until ended.", show_default=False)] = None,
+    json_: Json = False,
+) -> None:
+    """Metrics for Prometheus: answers, questions, shards. Printed, written to a file, or served.
+
+    Example: cccount metrics census --port 9464
+    """
+    from flows import metrics as exported
+
+    if port is not None:
+        exported.serve(workspace, host, port)
+    elif file is not None:
+        _show(exported.write(workspace, file), json_, lambda r: f"{r['metrics']} metrics in {r['file']}")
+    elif json_:
+        rows = [{"name": name, **labels, "value": float(value)} for name, _, labels, value in exported.collect(workspace)]
+        _show({"metrics": rows}, json_, str)
+    else:
+        typer.echo(exported.render(workspace).decode(), nl=False)
 
 
 @app.command()

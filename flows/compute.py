@@ -15,6 +15,7 @@ import dask
 import distributed
 from distributed.comm.core import CommClosedError
 
+from flows.logs import event
 from flows.profiles import is_profile, profile_cluster, security_from_environment
 from flows.progress import progress
 from storage.errors import CccountError, ComputeError, InputError
@@ -88,6 +89,7 @@ def _connected(address: str, security: distributed.Security | None) -> Iterator[
         ) from error
     with client:
         _require_workers(client, address)
+        event("computing", compute=address, dashboard=client.dashboard_link)
         yield client
 
 
@@ -101,6 +103,7 @@ def _of_profile(name: str) -> Iterator[distributed.Client]:
                 f"--compute {name}: no worker came within {seconds:.0f} s: look at the queue, or raise the profile's wait_seconds"
             ) from error
         _require_workers(client, name)
+        event("computing", compute=name, dashboard=client.dashboard_link)
         yield client
 
 

@@ -1,13 +1,14 @@
-"""`python -m flows.deploy WORKSPACE CAMPAIGN…`: work pool, deployments and the heartbeat automation on the configured Prefect server.
+"""`python -m flows.deploy WORKSPACE CAMPAIGN…`: work pool, deployments and the heartbeat automation on the Prefect server.
 
-`infra/prefect.yaml` says what the deployments are; here the workspace and the campaigns are filled in, one `advance-NAME` for each
-campaign. Run it again at any time: everything is replaced by what it says now.
+`infra/prefect.yaml` says what the deployments are; here the workspace and the campaigns are filled in, one `advance-NAME` for
+each campaign. Run it again at any time: everything is replaced by what it says now.
 """
 
 import argparse
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -52,13 +53,13 @@ def zombie_automation() -> Automation:
         trigger=EventTrigger(
             after={"prefect.flow-run.heartbeat"},
             expect={"prefect.flow-run.heartbeat", *(f"prefect.flow-run.{end}" for end in ends)},
-            match={"prefect.resource.id": "prefect.flow-run.*"},  # type: ignore[arg-type]  pydantic makes the model of it
+            match={"prefect.resource.id": "prefect.flow-run.*"},  # type: ignore[arg-type] # pydantic makes the model
             for_each={"prefect.resource.id"},
             posture=Posture.Proactive,
             threshold=1,
             within=SILENCE,
         ),
-        actions=[ChangeFlowRunState(state=StateType.CRASHED, message="its heartbeat stopped")],
+        actions=[ChangeFlowRunState(name="Zombie", state=StateType.CRASHED, message="its heartbeat stopped", force=True)],
     )
 
 
@@ -83,10 +84,8 @@ def _make_pool(client: SyncPrefectClient, name: str) -> None:
 
 
 def _replace_automation() -> None:
-    try:
-        Automation.read(name=ZOMBIES).delete()
-    except ValueError:  # there is none yet
-        pass
+    with suppress(ValueError):  # there is none yet
+        Automation.read(name=ZOMBIES).delete()  # type: ignore[attr-defined] # a coroutine only inside a loop
     zombie_automation().create()
 
 

@@ -12,9 +12,11 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from flows.logs import logged
 from storage.errors import ComputeError
 
 ANSWER_SECONDS = 3
+_LOGGED = ("items", "tiles", "tiles_resumed", "shards", "shards_resumed", "questions", "state", "pending", "ok")  # of reports
 
 
 def server_url() -> str | None:
@@ -37,11 +39,20 @@ def server_url() -> str | None:
 def run_stage(name: str, **parameters: Any) -> dict[str, Any]:
     """Run the stage `name` of `flows.stages`, as a Prefect flow run if a server is configured."""
     url = server_url()
-    if url is None:
-        from flows import stages
+    with logged(name, workspace=parameters.get("workspace"), campaign=parameters.get("campaign")) as outcome:
+        report = _run_plainly(name, parameters) if url is None else _run_recorded(name, parameters, url)
+        outcome.update({field: report[field] for field in _LOGGED if field in report})
+    return report
 
-        plain: dict[str, Any] = getattr(stages, name)(**parameters)
-        return plain
+
+def _run_plainly(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    from flows import stages
+
+    plain: dict[str, Any] = getattr(stages, name)(**parameters)
+    return plain
+
+
+def _run_recorded(name: str, parameters: dict[str, Any], url: str) -> dict[str, Any]:
     require_answer(url)
     os.environ.setdefault("DO_NOT_TRACK", "1")
     os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")

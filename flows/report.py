@@ -5,6 +5,7 @@ log; of the images, one at a time.
 """
 
 import json
+import math
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -24,10 +25,12 @@ from cccount_dist.report.pairs import choose_pairs
 from cccount_dist.report.thumbnails import thumbnail
 from cccount_dist.report.wording import WAYS, thinned
 from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer
+from flows.browse import browse
 from flows.groupreport import gather_grouping
 from flows.progress import progress
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
+from storage.errors import InputError
 from storage.schema import EMBEDDINGS, ESTIMATES, GROUPINGS
 from storage.version import __version__
 from storage.workspace import Workspace
@@ -35,28 +38,38 @@ from storage.workspace import Workspace
 _MOST_FAILED = 20  # failed images that are named
 
 
-def write_reports(workspace: str, campaign: str | None) -> dict[str, Any]:
-    """Write the report of one campaign, or of all, and return where they are."""
+def write_reports(workspace: str, campaign: str | None, price: float | None = None) -> dict[str, Any]:
+    """Write the report of one campaign, or of all, and return where they are; `price` is that of a question."""
+    if price is not None and not 0.0 <= price < math.inf:
+        raise InputError(f"--price must be 0 or more, not {price}")
     opened = Workspace.open(workspace)
     collection = opened.collection()
     folders = [CampaignFolder(opened, name) for name in (opened.campaigns() if campaign is None else [campaign])]
-    return {"files": [_write(folder, collection) for folder in folders]}
+    return {"files": [_write(folder, collection, price) for folder in folders]}
 
 
-def refresh_report(workspace: str, campaign: str) -> str:
-    """Write the report of a campaign if its result rests on other answers than the report says; return where it is."""
+def refresh_report(workspace: str, campaign: str) -> str | None:
+    """Write the report of a campaign if its result rests on other answers than the report says; return where it is.
+
+    None for a subclustering: its pictures are many, and `cccount browse` shows them when somebody wants to look.
+    """
     opened = Workspace.open(workspace)
     folder = CampaignFolder(opened, campaign)
+    if folder.settings().kind == "subcluster":
+        return None
     key = f"{folder.prefix}/results/report.html"
     if opened.objects.size(key) is not None and opened.objects.read(key).endswith(_mark(folder)):
         return f"{opened.location}/{key}"
     return _write(folder, opened.collection())
 
 
-def _write(folder: CampaignFolder, collection: Collection) -> str:
+def _write(folder: CampaignFolder, collection: Collection, price: float | None = None) -> str:
+    kind = folder.settings().kind
+    if kind == "subcluster":
+        return str(browse(folder.workspace.location, folder.name)["file"])
     mark = _mark(folder)  # before the answers are read: if some come meanwhile, the report is written once more
-    if folder.settings().kind == "cluster":
-        page = groups_page(gather_grouping(folder, collection, _collection(folder.workspace, collection)))
+    if kind == "cluster":
+        page = groups_page(gather_grouping(folder, collection, _collection(folder.workspace, collection), price))
     else:
         page = report_page(gather(folder, collection))
     return folder.write_result("report.html", page.encode() + mark)
@@ -87,7 +100,7 @@ def gather(folder: CampaignFolder, collection: Collection) -> CountFacts:
         contradictions=ledger.contradictions,
         pending=len(ledger.pending(questions)),
         exact=ledger.constraints.clusters(settings.items) if complete else None,
-        annotators=Counter(row.annotator for row in given),
+        annotators=Counter(vote.annotator for question in questions for vote in ledger.votes(question.id)),
         pairs=_pairs(choose_pairs(row for row in given if row.u != row.v), collection),
         seconds_per_pair=folder.goal().pair_seconds,
         version=__version__,

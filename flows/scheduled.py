@@ -14,6 +14,7 @@ from prefect.states import Completed
 from flows import stages
 from flows.artifacts import show_campaign
 from flows.counting import CountOptions
+from flows.logs import logged
 from storage.campaigns import CampaignFolder
 from storage.errors import ComputeError, LeaseError
 from storage.workspace import Workspace
@@ -33,6 +34,7 @@ embed_stage = retried(stages.embed)
 neighbors_stage = retried(stages.neighbors)
 count_stage = retried(stages.count)
 cluster_stage = retried(stages.cluster)
+subcluster_stage = retried(stages.subcluster)
 advance_stage = retried(stages.advance)
 report_stage = task(stages.report)
 verify_stage = task(stages.verify)
@@ -52,6 +54,7 @@ embed = _flow_of(embed_stage)
 neighbors = _flow_of(neighbors_stage)
 count = _flow_of(count_stage)
 cluster = _flow_of(cluster_stage)
+subcluster = _flow_of(subcluster_stage)
 verify = _flow_of(verify_stage)
 
 
@@ -65,7 +68,9 @@ def advance(workspace: str, campaign: str) -> Any:
     """Advance a campaign by one idempotent step. Another process at work on it is no failure: that run is skipped."""
     before = _refreshes(workspace, campaign)
     try:
-        report = advance_stage(workspace, campaign)
+        with logged("advance", workspace=workspace, campaign=campaign) as outcome:
+            report = advance_stage(workspace, campaign)
+            outcome.update(questions=report["questions"], state=report["state"], pending=report["pending"])
     except LeaseError as error:
         get_run_logger().info("skipped: %s", error)
         return Completed(name="Skipped", message=str(error))

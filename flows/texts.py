@@ -79,8 +79,28 @@ def grouped(r: Report) -> str:
     return f"{text}\n{r['labels']}"
 
 
+def subclustered(r: Report) -> str:
+    origin = f" (K = {r['clusters']:,} from the campaign {r['clusters_from']!r})" if r["clusters_from"] else ""
+    text = f"{r['subclusters']:,} subclusters of up to {r['size']} images{origin}, {r['checked']:,} images checked, "
+    text += f"from {r['questions']:,} answers and {r['inferred']:,} free ones."
+    if "sjc" in r:
+        text += f"\nAgainst the labels: SJC {r['sjc']:.3f}, coverage {r['coverage']:.3f}, purity {r['purity']:.3f}."
+    if r["surplus"]:
+        text += f"\n{r['surplus']:,} left out, because their class has a subcluster already: K = {r['clusters']:,} is too large."
+    if r["empty"]:
+        text += f"\n{r['empty']:,} places are empty: nothing was found for them."
+    if r["state"] == "waiting":
+        text += f"\n{r['pending']:,} questions wait for people: see `cccount answers export --help`."
+    return f"{text}\n{r['file']}"
+
+
+def browsed(r: Report) -> str:
+    lines = [f"Most like subcluster {n['subcluster'] + 1} ({n['id']}, similarity {n['similarity']:.3f})" for n in r["nearest"]]
+    return "\n".join([*lines, r["file"]])
+
+
 def advanced(r: Report) -> str:
-    return grouped(r) if "clusters" in r else counted(r)
+    return subclustered(r) if "subclusters" in r else grouped(r) if "clusters" in r else counted(r)
 
 
 def standing(r: Report) -> str:
@@ -96,6 +116,8 @@ def standing(r: Report) -> str:
 def _interval(result: Report | None) -> str:
     if result is None:
         return ""
+    if "subclusters" in result:
+        return f"{result['subclusters']:,} subclusters"
     if "clusters" in result:
         return f"{result['clusters']:,} groups"
     ends = f"[{result['low']:,.1f}, {result['high']:,.1f}]"
@@ -107,7 +129,7 @@ def benchmarked(r: Report) -> str:
 
 
 def exported(r: Report) -> str:
-    todo = "Fill in `value` (same, different, unsure) and import the file."
+    todo = "Fill in `value` (same, different, unsure; a rating: a number from 0 to 1) and import the file."
     if "config" in r:
         todo = f"Its labelling config is {r['config']}; import what it exports as JSON."
     return f"{r['file']}: {r['answered']:,} answers, {r['pending']:,} open questions. {todo}"

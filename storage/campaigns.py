@@ -15,13 +15,14 @@ from storage.handouts import HANDOUTS
 from storage.journal import JOURNAL, Journal
 from storage.lease import Lease, is_held
 from storage.querylog import QueryLog
-from storage.schema import ESTIMATES, GROUPINGS, TableSpec
+from storage.schema import ESTIMATES, GROUPINGS, SUBCLUSTERINGS, TableSpec
 from storage.settings import Goal, Settings
 from storage.workspace import Workspace
 
 RESULTS = {  # where the results of each kind of campaign are, and what of them is shown
     "count": (ESTIMATES, ("estimate", "low", "high", "level")),
     "cluster": (GROUPINGS, ("clusters", "nmi", "ari")),
+    "subcluster": (SUBCLUSTERINGS, ("subclusters", "sjc", "coverage", "purity")),
 }
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 

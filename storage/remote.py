@@ -104,12 +104,12 @@ class RemoteObjects:
         lock = f"{folder}/.lock-{name}" if folder else f".lock-{name}"
         mine = json.dumps(asdict(Holder.this_process())).encode()
         with _mutex(self._where(lock)):  # threads of one process need not ask the store to exclude each other
-            self._take(lock, mine)
+            version = self._take(lock, mine)
             try:
                 yield
             finally:
                 with suppress(ConflictError, MissingObjectError):  # it was overtaken: the lock is another's now
-                    self.swap(lock, _FREE, mine)
+                    self._conditional(lock, _FREE, version)
 
     def zarr_store(self, *, read_only: bool) -> zarr.abc.store.Store:
         return _reader()(self._store, read_only=read_only)
@@ -136,42 +136,43 @@ class RemoteObjects:
             found = obstore.get(self._store, key)
             return bytes(found.bytes()), str(found.meta["e_tag"])
 
-    def _put(self, key: str, data: bytes, mode: Any) -> None:
+    def _put(self, key: str, data: bytes, mode: Any) -> str:
+        """Write and return the new version."""
         import obstore
 
         with _explained(self._where(key)):
             # One PUT: of a multipart upload only the last request is conditional, and on some stores not even that.
-            obstore.put(self._store, key, data, mode=mode, use_multipart=False)
+            return str(obstore.put(self._store, key, data, mode=mode, use_multipart=False)["e_tag"])
 
-    def _conditional(self, key: str, data: bytes, version: str | None) -> None:
-        """Write if the object still has this version (None: if there is none)."""
+    def _conditional(self, key: str, data: bytes, version: str | None) -> str:
+        """Write if the object still has this version (None: if there is none), and return the new one."""
         try:
-            self._put(key, data, "create" if version is None else {"e_tag": version})
+            return self._put(key, data, "create" if version is None else {"e_tag": version})
         except ConflictError:
             # The network may have lost the answer to our own write, and the client has tried again: then what is there is ours.
-            if self._found(key) != data:
+            found, now = self._found(key)
+            if found != data or now is None:
                 raise
+            return now
 
-    def _found(self, key: str) -> bytes | None:
+    def _found(self, key: str) -> tuple[bytes | None, str | None]:
         try:
-            return self.read(key)
+            return self._get(key)
         except MissingObjectError:
-            return None
+            return None, None
 
-    def _take(self, lock: str, mine: bytes) -> None:
+    def _take(self, lock: str, mine: bytes) -> str:
         """Swap the lock from free, or from a holder that is dead or has not moved for `LOCK_SECONDS` of this host's own clock."""
         seen, since, pause = b"", time.monotonic(), 0.002
         while True:
-            found = self._found(lock)
+            found, version = self._found(lock)
             if found != seen and found is not None:
                 seen, since = found, time.monotonic()
             if found is None or found == _FREE or _is_dead(found) or time.monotonic() - since > LOCK_SECONDS:
                 try:
-                    self.swap(lock, mine, found)
+                    return self._conditional(lock, mine, version)
                 except (ConflictError, MissingObjectError):
                     continue  # another was faster
-                else:
-                    return
             time.sleep(pause * (1 + secrets.randbelow(100) / 100))
             pause = min(2 * pause, 0.1)
 

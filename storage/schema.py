@@ -185,6 +185,30 @@ NEXT = TableSpec("next", (
     Column("purpose", pa.string(), "why the sampler would ask this now: the most uncertain first"),
 ))  # fmt: skip
 
+SUBCLUSTERS = TableSpec("subclusters", (
+    Column("item", pa.int64(), "row number in the collection"),
+    Column("id", pa.string(), "the user's name for the item"),
+    Column("subcluster", pa.int64(), "from 0"),
+    Column("place", pa.int64(), "in the subcluster; 0 is its centroid. A place that nothing was found for has no row"),
+    Column("checked", pa.bool_(), "whether the answers say that it is the same as the centroid; true for the centroid"),
+    Column("distance", pa.float64(), "to the centroid: that of unit vectors, 0 to 2"),
+))  # fmt: skip
+
+SUBCLUSTERINGS = TableSpec("subclusterings", (
+    Column("answers", pa.int64(), "rows of the answer log that these subclusters rest on"),
+    Column("questions", pa.int64(), "asked of the oracle"),
+    Column("inferred", pa.int64(), "answered for free by the constraint closure"),
+    Column("subclusters", pa.int64(), "how many there are"),
+    Column("checked", pa.int64(), "images that the answers confirm, centroids included"),
+    Column("empty", pa.int64(), "places that nothing was found for"),
+    Column("surplus", pa.int64(), "subclusters left out because their class has one already: K is too large by so many"),
+    Column("sjc", pa.float64(), "subclustering Jaccard coefficient, where there are labels", required=False),
+    Column("coverage", pa.float64(), "share of the classes that have a subcluster, where there are labels", required=False),
+    Column("purity", pa.float64(), "mean share of a subcluster's commonest class, where there are labels", required=False),
+    Column("state", pa.string(), "running, waiting, done or stopped"),
+    Column("refreshed_at", _TIME, "when"),
+))  # fmt: skip
+
 ESTIMATES = TableSpec("estimates", (
     Column("answers", pa.int64(), "rows of the answer log that this estimate rests on"),
     Column("questions", pa.int64(), "asked of the oracle"),

@@ -4,5 +4,14 @@ import multiprocessing
 
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(
-    ["tests.storage.faults", "obstore.store", "tests.flows.processes", "flows.counting", "cccount_dist.counting.nis"]
+    [
+        "tests.storage.faults",
+        "tests.flows.processes",
+        "tests.faults.work",
+        "obstore.store",
+        "flows.counting",
+        "flows.embed",
+        "flows.neighbors",
+        "cccount_dist.counting.nis",
+    ]
 )

@@ -1,6 +1,11 @@
-"""The deployments: every entrypoint exists, and its parameters are those of the flow."""
+"""What runs cccount elsewhere: linted, rendered and checked against the schemas, for no container engine runs in the tests."""
 
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -8,13 +13,22 @@ from prefect.utilities.callables import parameter_schema
 
 from flows import scheduled
 
-DEPLOYMENTS = yaml.safe_load((Path(__file__).parent.parent / "infra" / "prefect.yaml").read_text())["deployments"]
+ROOT = Path(__file__).parent.parent
+INFRA = ROOT / "infra"
+DEPLOYMENTS = yaml.safe_load((INFRA / "prefect.yaml").read_text())["deployments"]
+COMPOSE = yaml.safe_load((INFRA / "compose.yaml").read_text())
+SCRIPTS = ["audit", "entrypoint", "make-secrets", "slurm/cccount.sbatch", "tls/make-certificates"]
+
+
+def run(*command: str | Path, **variables: str) -> "subprocess.CompletedProcess[str]":
+    surroundings = {**os.environ, **variables}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=surroundings, cwd=ROOT)
 
 
 @pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda deployment: deployment["name"])
 def test_a_deployment_names_a_flow_and_its_parameters(deployment: dict[str, object]) -> None:
     path, _, name = str(deployment["entrypoint"]).partition(":")
-    assert (Path(__file__).parent.parent / path).samefile(scheduled.__file__)
+    assert (ROOT / path).samefile(scheduled.__file__)
     schema = parameter_schema(getattr(scheduled, name).fn)
     given = deployment["parameters"]
     assert isinstance(given, dict)
@@ -26,3 +40,98 @@ def test_the_campaign_step_is_scheduled() -> None:
     assert schedules["advance"] == [{"cron": "*/5 * * * *", "timezone": "UTC"}]
     assert schedules["verify"]
     assert schedules["pipeline"] is None
+
+
+def tool(name: str) -> str:
+    found = shutil.which(name, path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    assert found is not None, f"{name} comes with the extra `dev`"
+    return found
+
+
+def test_the_image_has_nothing_to_complain_about() -> None:
+    linted = run(tool("hadolint"), INFRA / "Dockerfile")
+    assert linted.returncode == 0, linted.stdout
+    lines = (INFRA / "Dockerfile").read_text().splitlines()
+    assert [line for line in lines if line.startswith("USER")] == ["USER 10001:10001"]
+    assert all(":" in line and ":latest" not in line for line in lines if line.startswith("FROM"))
+    for line in lines:
+        if line.startswith("COPY") and "--from" not in line:
+            for source in [part for part in line.split()[1:-1] if not part.startswith("--")]:
+                assert (ROOT / source).exists(), source
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_scripts_are_sound(script: str) -> None:
+    linted = run(tool("shellcheck"), INFRA / script)
+    assert linted.returncode == 0, linted.stdout
+    assert os.access(INFRA / script, os.X_OK) or script.endswith(".sbatch")
+
+
+def test_secrets_come_from_files_and_only_those_that_are_meant(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("a b$c")
+    shown = run(
+        INFRA / "entrypoint", "sh", "-c", 'printf "%s|%s" "$AWS_SECRET_ACCESS_KEY" "${OTHER-}"',
+        AWS_SECRET_ACCESS_KEY_FILE=str(tmp_path / "key"), OTHER_FILE=str(tmp_path / "key"),
+    )  # fmt: skip
+    assert shown.stdout == "a b$c|"
+
+
+def test_no_secret_lies_in_the_repository() -> None:
+    files = run("git", "ls-files", "infra").stdout.split()
+    assert not [file for file in files if file.endswith((".pem", ".key")) or "/secrets/" in file]
+
+
+@pytest.mark.parametrize("name", COMPOSE["services"])
+def test_a_service_has_no_rights_and_a_fixed_image(name: str) -> None:
+    service: dict[str, Any] = COMPOSE["services"][name]
+    assert service["cap_drop"] == ["ALL"]
+    assert "no-new-privileges:true" in service["security_opt"]
+    assert not service.get("privileged")
+    assert service["image"].rpartition(":")[2] not in ("", "latest")
+    assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
+    assert set(service.get("secrets", ())) <= set(COMPOSE["secrets"])
+    assert set(service.get("depends_on", ())) <= set(COMPOSE["services"])
+    assert {volume.partition(":")[0] for volume in service.get("volumes", ())} <= set(COMPOSE["volumes"])
+    for value in service.get("environment", {}).values():
+        if str(value).startswith("/run/secrets/"):
+            assert str(value).removeprefix("/run/secrets/") in service["secrets"], value
+
+
+def test_the_topology_is_whole() -> None:
+    assert COMPOSE["services"].keys() == {
+        "database", "prefect", "worker", "scheduler", "dask-worker", "review", "store",
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def manifests(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("kubernetes")
+    shutil.copytree(INFRA / "kubernetes", folder, dirs_exist_ok=True)
+    assert run(INFRA / "make-secrets", folder / "secrets").returncode == 0
+    if shutil.which("kubectl") is None:
+        pytest.skip("no kubectl on this machine to render the manifests with")
+    rendered = run("kubectl", "kustomize", folder)
+    assert rendered.returncode == 0, rendered.stderr
+    return list(yaml.safe_load_all(rendered.stdout))
+
+
+def test_manifests_follow_the_schemas(manifests: list[dict[str, Any]]) -> None:
+    import kubernetes_validate
+
+    for manifest in manifests:
+        kubernetes_validate.validate(manifest, "1.31", strict=True)
+
+
+def test_pods_have_the_least_rights(manifests: list[dict[str, Any]]) -> None:
+    pods = [manifest["spec"]["template"]["spec"] for manifest in manifests if manifest["kind"] == "Deployment"]
+    assert len(pods) == 5
+    for pod in pods:
+        assert pod["securityContext"]["runAsNonRoot"]
+        assert pod["automountServiceAccountToken"] is False
+        for container in pod["containers"]:
+            assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+            assert container["securityContext"]["readOnlyRootFilesystem"]
+            assert container["securityContext"]["allowPrivilegeEscalation"] is False
+            assert container["resources"]["limits"]["memory"]
+            assert container["image"] == "cccount:0.1.0"
+    assert not [manifest for manifest in manifests if "Role" in manifest["kind"]]

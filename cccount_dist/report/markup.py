@@ -2,7 +2,7 @@
 
 from html import escape
 
-_VOID = frozenset({"br", "img", "meta"})
+_VOID = frozenset({"br", "img", "input", "meta"})
 
 
 class Html(str):

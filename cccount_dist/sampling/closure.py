@@ -79,6 +79,24 @@ def separation(items: Table, slots: Table, u: int, v: int) -> int:
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
+def relations(items: Table, slots: Table, first: Table, others: Table, out: NDArray[np.int8]) -> None:
+    """Say of items and their others, row by row or one row for all, whether they are the same (1), different (0), or neither."""
+    known, rows = items.shape[0], others.shape[0]
+    for row in range(out.shape[0]):
+        u = first[row]
+        for column in range(out.shape[1]):
+            v = others[row if rows > 1 else 0, column]
+            if u == v:
+                out[row, column] = 1
+            elif u >= known or v >= known:
+                out[row, column] = -1
+            elif items[u, SET] == items[v, SET]:
+                out[row, column] = 1
+            else:
+                out[row, column] = 0 if separation(items, slots, u, v) >= 0 else -1
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _chain(items: Table, answers: Table, name: int, link: int) -> None:
     answers[link >> 1, NEXT + (link & 1)] = items[name, LINK]
     items[name, LINK] = link

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cccount_dist.sampling import closure
 from cccount_dist.sampling.closure import APPLIED, ITEM_BITS, MERGES, RING, SEPARATIONS, SET, STATE, UP, UP_ANSWER, VALUE, U, V
@@ -69,6 +70,28 @@ class Constraints:
         if self._items[u, SET] == self._items[v, SET]:
             return SAME
         return DIFFERENT if closure.separation(self._items, self._slots, u, v) >= 0 else None
+
+    def relations(self, items: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int8]:
+        """Return how items (m,) relate to others, (m, k) or the same (k,) for all: 1 same, 0 different, -1 not known."""
+        self._refresh()
+        table = np.ascontiguousarray(others if others.ndim == 2 else others[None, :])
+        out = np.empty((len(items), table.shape[1]), np.int8)
+        closure.relations(self._items, self._slots, np.ascontiguousarray(items), table, out)
+        return out
+
+    def names(self, items: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the name of the set of each item: equal for items that are known to be the same."""
+        self._refresh()
+        inside = items < len(self._items)
+        return np.where(inside, self._items[np.where(inside, items, 0), SET], items)
+
+    def together(self, item: int) -> list[int]:
+        """Return the items that are known to be the same as this one, sorted, itself included."""
+        self._refresh()
+        found = [item]
+        while item < len(self._items) and (following := int(self._items[found[-1], RING])) != item:
+            found.append(following)
+        return sorted(found)
 
     def add(self, u: int, v: int, value: float, answer_id: str) -> bool:
         """Take an answer in; False if it contradicts what is known: it is then kept among the conflicts and not applied.

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from cccount_dist.counting.forecast import forecast_questions, questions_by_law, width_by_law
+from cccount_dist.counting.forecast import forecast_questions, questions_by_law, seen_at_width, width_by_law
+from cccount_dist.counting.guess import guess_clusters, guessed_effort
 from cccount_dist.counting.placing.sampler import PlacingSampler
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import LabelOracle
@@ -59,3 +60,19 @@ def test_a_width_that_is_reached_needs_nothing_more() -> None:
     drive(one, LabelOracle(labels), budget=60)
     assert forecast_questions(one.result(), 60, 0.5) == 60
     assert forecast_questions(one.result(), 60, None) is None
+
+
+def test_the_share_seen_at_a_width_is_the_inverse_of_the_law() -> None:
+    for clusters, seen in ((30.0, 0.4), (200.0, 0.9)):
+        assert seen_at_width(clusters, width_by_law(clusters, seen)) == pytest.approx(seen, abs=1e-6)
+
+
+def test_a_guess_before_the_first_answer_is_of_the_right_order() -> None:
+    vectors, labels = blobs((60,) * 12, noise=0.2)
+    guess = guess_clusters(vectors, np.zeros(len(labels)), seed=0)
+    assert 12 / 4 <= guess <= 12 * 4
+    pairs, pages = guessed_effort(100, 0.2, grid=1, wrong_answers=False), guessed_effort(100, 0.2, grid=24, wrong_answers=False)
+    assert 2000 < pairs.questions < 6000  # the notes: about 0.3 K² to 0.6 K² for an error of 10 %
+    assert pages.questions * 9 + pages.glances * 30 < pairs.questions * 9 / 2
+    assert guessed_effort(100, 0.2, grid=1, wrong_answers=True).questions > pairs.questions
+    assert guess_clusters(vectors, np.full(len(labels), np.nan), seed=0) == 0

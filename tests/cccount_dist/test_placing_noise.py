@@ -8,6 +8,7 @@ from cccount_dist.counting.placing.odds import Trial
 from cccount_dist.counting.placing.rates import EXACT, GivenRates, Rates, parse_rates
 from cccount_dist.counting.placing.sampler import PlacingSampler
 from cccount_dist.counting.placing.state import State
+from cccount_dist.counting.richness import richness
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import answer_batch, drive
 from cccount_dist.sampling.oracles import FunctionOracle, LabelOracle
@@ -135,6 +136,8 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "one giant cluster": (280, *(1,) * 20),
     "one cluster": (200,),
 }
+RUNS = 300
+DRAWN = 40  # items: some clusters are seen once, some are not seen
 
 
 def coverage(sizes: tuple[int, ...], budget: int, runs: int, rates: GivenRates | None, error: float, grid: int = 1) -> int:
@@ -156,8 +159,21 @@ def enough(runs: int, level: float) -> int:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_intervals_cover_on_collections_of_every_shape(shape: str) -> None:
-    runs = 60
+    runs = 12
     assert coverage(SHAPES[shape], 150, runs, EXACT, 0.0) >= enough(runs, 0.95)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_intervals_from_random_items_cover_in_300_runs(shape: str) -> None:
+    """Without wrong answers the partition of the drawn items is exact, so a random sample stands for a whole run."""
+    labels = np.repeat(np.arange(len(SHAPES[shape])), SHAPES[shape])
+    held = 0
+    for seed in range(RUNS):
+        drawn = np.random.default_rng(seed).permutation(labels)[:DRAWN]
+        counts = np.unique(drawn, return_counts=True)[1]
+        found = richness(counts, len(labels), 0.95)
+        held += found.low <= len(SHAPES[shape]) <= found.high
+    assert held >= enough(RUNS, 0.95)
 
 
 @pytest.mark.parametrize("shape", ["balanced", "long tail"])

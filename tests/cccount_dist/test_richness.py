@@ -61,6 +61,17 @@ def test_quantiles_are_those_of_the_mixture_of_poisson_laws() -> None:
         assert posterior.quantile(probability) == expected
 
 
+def test_the_estimate_has_the_smallest_expected_relative_error() -> None:
+    posterior = mixture_posteriors([(1.0, COUNTS)], 120)[0]
+    clusters = np.minimum(posterior.seen + posterior.mean, posterior.most)
+
+    def expected_error(guess: float) -> float:
+        return float((posterior.weight * np.abs(guess - clusters) / clusters).sum())
+
+    best = min(np.linspace(9, 120, 2000), key=expected_error)
+    assert expected_error(posterior.relative_median()) <= expected_error(best) + 1e-4
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     counts=st.lists(st.integers(1, 12), min_size=1, max_size=30), more=st.integers(0, 500), false=st.sampled_from([0.0, 0.5, 4.0])

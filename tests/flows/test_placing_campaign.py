@@ -1,5 +1,6 @@
 """Placing through the front door: kills between the two writes, pages, people who answer a few questions at a time."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,12 @@ from numpy.typing import NDArray
 from cccount_dist import Campaign, Response
 from cccount_dist.counting.runner import CountRunner
 from cccount_dist.inputs import load_inputs
+from cccount_dist.sampling.ledger import GOLD, OUTSIDE, LoggedAnswer
+from cccount_dist.sampling.logged import answers_table
+from cccount_dist.sampling.types import SAME
 from flows.campaign import advance, open_campaign
 from flows.counting import CountOptions, count
+from flows.texts import counted
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError, WorkspaceError
 from storage.workspace import Workspace
@@ -113,3 +118,48 @@ def test_what_people_said_in_another_campaign_is_known_even_where_answers_may_be
 def test_pages_are_refused_of_a_method_that_asks_pairs(workspace: Path) -> None:
     with pytest.raises(InputError, match="--grid, --wrong-answers and --search are for the method placing"):
         count(str(workspace), "c", CountOptions(method="nis", grid=8))
+
+
+def test_gold_answers_of_the_log_enter_the_rates_and_the_campaign_replays(workspace: Path, labels: NDArray[np.int64]) -> None:
+    place = str(workspace)
+    count(place, "c", CountOptions(budget=60))
+    campaign = Campaign.open(place, "c")
+    campaign.tell([Response(q.id, float(labels[q.u] == labels[q.v]), "ana") for q in campaign.ask(16)])
+    before = advance(place, "c")["details"]["miss_rate"]
+    folder = CampaignFolder(Workspace.open(workspace), "c")
+    gold = [LoggedAnswer(f"gold-{i}", OUTSIDE, 2 * i, 2 * i + 1, float(i % 2), GOLD[SAME], "ana") for i in range(30)]
+    folder.log.append_answers(answers_table(gold))
+    after = advance(place, "c")
+    assert after["details"]["miss_rate"] > before + 0.03  # half of what is the same was called different
+    campaign = Campaign.open(place, "c")
+    campaign.tell([Response(q.id, float(labels[q.u] == labels[q.v]), "ana") for q in campaign.ask(16)])
+    reached = advance(place, "c")
+    assert advance(place, "c") == reached  # opened again, it asks what the log says that it asked
+    undone = [replace(row, id=f"undo-{row.id}", undoes=row.id) for row in gold]
+    folder.log.append_answers(answers_table(undone))
+    assert advance(place, "c")["details"]["miss_rate"] < after["details"]["miss_rate"] - 0.03
+
+
+def test_before_the_first_answer_there_is_a_guess_and_it_is_called_one(workspace: Path) -> None:
+    reached = count(str(workspace), "c", CountOptions(budget=60))
+    forecast = reached["forecast"]
+    assert forecast["guess"]
+    assert forecast["questions"] > 0
+    assert forecast["hours"] > 0
+    assert "A guess before the first answers" in counted(reached)
+    assert "±10%" in counted(reached)
+
+
+def test_a_running_forecast_and_the_reason_of_the_method_are_said(workspace: Path) -> None:
+    reached = count(str(workspace), "c", CountOptions(oracle="labels", budget=60))
+    assert reached["method_reason"].startswith("auto is placing")
+    assert not reached["forecast"]["guess"]
+    assert reached["forecast"]["width"] == 0.2
+
+
+def test_the_fast_search_is_refused_where_answers_may_be_wrong(workspace: Path) -> None:
+    with pytest.raises(InputError, match="--search fast takes answers as right"):
+        count(str(workspace), "c", CountOptions(search="fast"))
+    reached = count(str(workspace), "c", simulated(60, search="fast"))
+    assert CampaignFolder(Workspace.open(workspace), "c").settings().parameters["search"] == "fast"
+    assert count(str(workspace), "c", simulated(60)) == reached  # left out, the campaign's own setting holds

@@ -111,7 +111,7 @@ def test_slurm_jobs_are_workers(queue: Path, tls: Path) -> None:
         f'job_script_prologue = ["export PYTHONPATH={ROOT}"]\n[adapt]\nminimum = 1\nmaximum = 1\n'
     )
     with open_client(str(profile)) as client:
-        assert str(client.scheduler.address).startswith("tls://")
+        assert str(client.scheduler_info()["address"]).startswith("tls://")
         assert run_tasks(client, _square, [4], describe="squares", unit="numbers") == [16]
     script = (queue / "job.sh").read_text()
     assert "#SBATCH -p normal" in script
@@ -119,7 +119,7 @@ def test_slurm_jobs_are_workers(queue: Path, tls: Path) -> None:
 
 
 def test_the_slurm_profile_makes_a_job_script(queue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dask_jobqueue import SLURMCluster
+    from dask_jobqueue.slurm import SLURMCluster
 
     monkeypatch.setenv("CCCOUNT_PROFILES", str(PROFILES))
     options = Profile.read("slurm").cluster

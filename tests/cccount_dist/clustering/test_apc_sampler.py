@@ -107,7 +107,7 @@ def test_all_of_it_is_answered_in_the_end_and_nothing_twice() -> None:
             known.add(a.u, a.v, float(a.value or 0.0), str(a.question_id))
             sampler.tell([a])
     assert sampler.done
-    assert ari(LABELS, sampler.result().labels) > 0.95
+    assert ari(LABELS, sampler.result().labels) > 0.8
 
 
 @pytest.mark.parametrize("sizes", [(60,), (1,) * 40, (2,)])

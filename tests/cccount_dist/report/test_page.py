@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cccount_dist.report.facts import Estimate, Thumbnail
+from cccount_dist.counting.methods import METHODS as KNOWN
+from cccount_dist.report.facts import Estimate, Forecast, Thumbnail, Way
 from cccount_dist.report.page import report_page
+from cccount_dist.report.wording import METHODS, method
 from tests.cccount_dist.report.reading import check
 from tests.cccount_dist.report.samples import DOT, counted, pair
 
@@ -116,3 +118,34 @@ def test_pairs_stand_below_their_answers() -> None:
     assert "rated 0.3" in page.text
     for heading in ("Said to be the same", "Said to be different", "Rated in between", "Nobody could tell"):
         assert ("h3", heading) in page.texts
+
+
+def test_sizes_ways_forecast_pages_and_warnings_are_shown() -> None:
+    facts = counted(
+        settings={"method": "placing"},
+        estimates=[Estimate(100, 12.0, 8.0, 20.0, 6.0), Estimate(300, 10.0, 9.0, 12.0, 9.0)],
+        glances=40,
+        questions=100,
+        sizes={1: 2, 3: 4, 40: 3},
+        ways=[Way("the result", 10.0, 9.0, 12.0), Way("Chao's bound", 9.5, 9.0, 11.0)],
+        warnings=["the ways to count do not meet <b>"],
+        forecast=Forecast(0.2, 2300),
+    )
+    page = check(report_page(facts))
+    for said in (
+        "134 random items were placed in 9 clusters; 2 clusters of them were drawn only once",
+        "Take care. the ways to count do not meet <b>",
+        "About 2,300 answers in all, 5.8 hours, would bring it to ±10 %.",
+        "100 pairs at 9 s, 40 pages at 30 s",
+        "Dotted: clusters seen",
+        "Placing random items (placing)",
+        "answers given, and 40 pages",
+    ):
+        assert said in page.text
+    assert len(page.all("svg")) == 6
+
+
+def test_every_method_of_the_registry_is_explained() -> None:
+    assert set(METHODS) == set(KNOWN)
+    for name in METHODS:
+        assert method(name)[1]

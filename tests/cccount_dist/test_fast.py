@@ -1,0 +1,54 @@
+"""The fast search: what it skips is audited, subtracted, looked for again, and never called certain."""
+
+import numpy as np
+import pytest
+
+from cccount_dist.counting.placing.fast import AUDIT, Shortcut
+from cccount_dist.counting.placing.sampler import PlacingSampler
+from cccount_dist.sampling.drive import drive
+from cccount_dist.sampling.oracles import LabelOracle
+from tests.cccount_dist.samplers import blobs
+
+VECTORS, LABELS = blobs((8,) * 70, dimensions=12, noise=0.45)
+ITEMS = len(LABELS)
+
+
+def counted(seed: int, budget: int, *, fast: bool, batch: int = 256, lanes: int = 1) -> PlacingSampler:
+    one = PlacingSampler(VECTORS, np.zeros(ITEMS), seed=seed, fast=fast, lanes=lanes)
+    drive(one, LabelOracle(LABELS), budget=budget, batch=batch)
+    return one
+
+
+def test_the_same_answers_place_more_items_and_the_interval_holds() -> None:
+    held, gained = 0, 0
+    for seed in range(6):
+        full, fast = counted(seed, 2500, fast=False).result(), counted(seed, 2500, fast=True).result()
+        held += fast.low <= 70 <= fast.high
+        gained += fast.anchors - full.anchors
+        assert fast.details["skipped"] > 0
+        assert fast.certain_low <= 70  # clusters that were founded without asking about all others are not certain
+    assert held >= 5
+    assert gained > 0
+
+
+def test_a_fast_campaign_does_not_depend_on_batches() -> None:
+    assert counted(3, 1500, fast=True, batch=7).result() == counted(3, 1500, fast=True).result()
+
+
+def test_audited_items_correct_what_the_odds_say() -> None:
+    one = Shortcut(on=True, risk=4.0)
+    assert one.false_splits == pytest.approx(4.0)
+    one.audited_risk, one.audited_found = 3.0, 9  # three times as many as expected, up to the prior
+    assert one.false_splits == pytest.approx(4.0 * 12 / 6)
+    one.audited_risk, one.audited_found = 9.0, 0
+    assert one.false_splits == pytest.approx(4.0 * 3 / 12)
+    assert sum(one.is_audit(number) for number in range(100)) == 100 // AUDIT
+
+
+def test_nothing_is_skipped_where_hardly_any_cluster_was_seen_once() -> None:
+    one = Shortcut(on=True)
+    assert one.allows(0.05, once=30)
+    assert not one.allows(0.05, once=0)
+    assert not one.allows(0.2, once=30)
+    one.risk = 10.0
+    assert not one.allows(0.01, once=30)
