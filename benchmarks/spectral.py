@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 from cccount_dist.clustering.spectral.graph import RatedGraph
+from cccount_dist.clustering.spectral.parameters import Missing
 from cccount_dist.clustering.spectral.placing import place
-from cccount_dist.clustering.spectral.sampler import Missing, Rule, SpectralSampler
+from cccount_dist.clustering.spectral.sampler import Rule, SpectralSampler
 from cccount_dist.clustering.spectral.scan import best_of_matrix, best_pair
 from cccount_dist.clustering.spectral.sensitivity import all_changes, sensitivity
 from cccount_dist.clustering.spectral.spectrum import spectrum
@@ -198,22 +199,25 @@ def show_curves(errors: dict[str, list[list[float]]], shares: Sequence[float]) -
     table(["method", "≤ 5 % at", *(f"{share:.0%}" for share in shares), "runs above 5 %"], rows)
 
 
-def step(runs: int, sets: Sets) -> None:
-    """Decrease of the error by one question after a random tenth of the similarities: the paper's table 1."""
+def step(runs: int, sets: Sets, until: float) -> None:
+    """Decrease of the error by one question after a random subset of the similarities: the paper's table 1."""
     rows = []
     uniform = np.triu(np.random.default_rng(9).random((100, 100)), 1)
     for name, (similarity, _) in {**sets, "uniform similarities": (uniform + uniform.T, np.zeros(100, np.int64))}.items():
         wanted = complete(similarity)
-        falls = [fall for restart in range(runs) if (fall := one_step(similarity, wanted, restart)) is not None]
-        means, deviations = np.mean(falls, axis=0), np.std(falls, axis=0) / np.sqrt(len(falls))
-        cells = [f"{mean:+.4f} ± {deviation:.4f}" for mean, deviation in zip(means, deviations, strict=True)]
-        rows.append([name, *cells, str(len(falls))])
-    table(["set", "IU_RED", "S&T", "restarts"], rows)
+        for share in (0.1, 0.2, 0.3):
+            falls = [
+                fall for restart in in_time(runs, until) if (fall := one_step(similarity, wanted, share, restart)) is not None
+            ]
+            means, deviations = np.mean(falls, axis=0), np.std(falls, axis=0) / np.sqrt(len(falls))
+            cells = [f"{mean:+.4f} ± {deviation:.4f}" for mean, deviation in zip(means, deviations, strict=True)]
+            rows.append([name, f"{share:.0%}", *cells, str(len(falls))])
+    table(["set", "subset", "IU_RED", "S&T", "restarts"], rows)
 
 
-def one_step(similarity: Floats, wanted: Labels, seed: int) -> tuple[float, float] | None:
+def one_step(similarity: Floats, wanted: Labels, share: float, seed: int) -> tuple[float, float] | None:
     """How far one question of IU_RED and one of S&T lower the error; None if the subset determines no grouping."""
-    graph = graph_of(similarity, np.random.default_rng(seed).random(similarity.shape) < 0.1)
+    graph = graph_of(similarity, np.random.default_rng(seed).random(similarity.shape) < share)
     found = spectrum(graph, 2) if graph.components()[0] == 1 else None
     if found is None or not found.is_determined:
         return None
@@ -328,7 +332,7 @@ def main() -> None:
     works: dict[str, Callable[[], None]] = {
         "speed": speed,
         "curves": lambda: curves(given.runs, sets, until),
-        "step": lambda: step(20 * given.runs, sets),
+        "step": lambda: step(20 * given.runs, sets, until),
         "noise": lambda: noise(given.runs, sets, until),
         "groups": lambda: groups(given.runs, until),
     }

@@ -215,7 +215,8 @@ def grouped(method: str, x: Vectors, y: Labels, clusters: int, size: int, budget
 def explored(x: Vectors, y: Labels, clusters: int, size: int, budget: int, seed: int) -> SubclusterScores:
     """Explore and Consolidate, then PCK-means."""
     chooser, oracle = ExplorePairs(x, seed, clusters=clusters), LabelOracle(y)
-    pairs, values = [], []
+    pairs: list[tuple[int, int]] = []
+    values: list[float | None] = []
     while len(pairs) < budget and (pair := chooser.next()) is not None:
         values.append(oracle.answer(Question(len(pairs), *pair)))
         chooser.told(len(pairs), values[-1])

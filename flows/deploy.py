@@ -53,7 +53,7 @@ def zombie_automation() -> Automation:
         trigger=EventTrigger(
             after={"prefect.flow-run.heartbeat"},
             expect={"prefect.flow-run.heartbeat", *(f"prefect.flow-run.{end}" for end in ends)},
-            match={"prefect.resource.id": "prefect.flow-run.*"},  # type: ignore[arg-type] # pydantic makes the model
+            match={"prefect.resource.id": "prefect.flow-run.*"},
             for_each={"prefect.resource.id"},
             posture=Posture.Proactive,
             threshold=1,

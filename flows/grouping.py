@@ -41,10 +41,10 @@ class ClusterOptions:
         check_common(self, ("people", "labels", "similarity"))
         if self.clusters is not None and self.clusters < 1:
             raise InputError(f"--clusters must be at least 1, not {self.clusters}")
-        check_told(self.resolved_method, self.clusters, self._for_method)
         for name, value in self._of_ratings.items():
             if self.method is not None and self.resolved_method not in RATING_METHODS:
                 raise InputError(f"--{name} {value} is for methods that ask for ratings: {', '.join(RATING_METHODS)}")
+        check_told(self.resolved_method, self.clusters, self._for_method | (self._of_ratings if self.method is not None else {}))
 
     @property
     def resolved_method(self) -> str:

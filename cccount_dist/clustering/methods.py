@@ -116,6 +116,12 @@ def check_told(method: str, clusters: int | None, parameters: Mapping[str, str |
         from cccount_dist.clustering.apc.parameters import parameters_from
 
         parameters_from(parameters)
+    if method in RATING_METHODS:
+        from cccount_dist.clustering.spectral.parameters import parameters_from as rating_parameters_from
+
+        rating_parameters_from(parameters)
+        if method.startswith("s-and-t") and clusters is not None and clusters > 2:
+            raise InputError(f"{method} makes two groups, not {clusters}: use iu-red for more")
     if method == "evidence":
         for name, value in parameters.items():
             if name != "stop":

@@ -19,6 +19,7 @@ from starlette.concurrency import run_in_threadpool
 
 from cccount_dist.campaign import Response as Answer
 from cccount_dist.embedding.images import UnreadableImageError
+from cccount_dist.review.browse import browsing
 from cccount_dist.review.desk import Desk
 from cccount_dist.review.desks import Desks
 from cccount_dist.review.guard import Guard
@@ -79,6 +80,7 @@ def make_app(desks: Desks, door: Door, watcher: Watcher) -> FastAPI:
     app.add_exception_handler(CccountError, _explain)
     app.include_router(_pages())
     app.include_router(_signing_in(desks, door))
+    app.include_router(browsing(desks, door))
     app.include_router(_reviewing(desks, door, watcher))
     return app
 
@@ -102,6 +104,10 @@ def _pages() -> APIRouter:
     @router.get("/progress")
     async def progress() -> Response:
         return served("progress.html")
+
+    @router.get("/browse")
+    async def browse() -> Response:
+        return served("browse.html")
 
     @router.get("/static/{name}")
     async def static(name: str) -> Response:

@@ -4,6 +4,8 @@ Rows are kept sorted and hold the diagonal. A pair gets its entries when it is f
 place, and each diagonal is summed anew, so that nothing drifts. Memory O(n + pairs asked); a new pair moves O(pairs) bytes.
 """
 
+from copy import copy
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -22,6 +24,7 @@ class RatedGraph:
     starts, columns : (n + 1,) and (entries,), rows and columns of L as in a CSR matrix
     values : (entries,) of L: minus the weight, and the sum of the weights on the diagonal
     deviation : (entries,) of the weight; 0 for a pair that is not to be asked (again), and on the diagonal
+    is_rated : (entries,) whether somebody rated the pair; if not, its weight is a prior or 0
     """
 
     def __init__(self, items: int) -> None:
@@ -30,12 +33,8 @@ class RatedGraph:
         self.columns = np.arange(items, dtype=np.int32)
         self.values: Floats = np.zeros(items)
         self.deviation: Floats = np.zeros(items)
+        self.is_rated: NDArray[np.bool_] = np.zeros(items, np.bool_)
         self._square: Floats | None = np.zeros((items, items)) if items <= DENSE else None
-
-    @property
-    def pairs(self) -> int:
-        """How many pairs have an entry."""
-        return (len(self.columns) - self.items) // 2
 
     def add(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
         """Make entries of weight 0 for pairs that have none yet."""
@@ -46,6 +45,7 @@ class RatedGraph:
         self.columns = np.insert(self.columns, places, columns.astype(np.int32))
         self.values = np.insert(self.values, places, 0.0)
         self.deviation = np.insert(self.deviation, places, 0.0)
+        self.is_rated = np.insert(self.is_rated, places, False)
         self.starts[1:] += np.cumsum(np.bincount(rows, minlength=self.items)).astype(np.int32)
 
     def has(self, u: int, v: int) -> bool:
@@ -53,20 +53,16 @@ class RatedGraph:
         place = self._place(u, v)
         return place < self.starts[u + 1] and bool(self.columns[place] == v)
 
-    def set(self, u: int, v: int, weight: float, deviation: float) -> None:
+    def set(self, u: int, v: int, weight: float, deviation: float, *, rated: bool = True) -> None:
         """Change the weight of a pair that has an entry."""
         for row, column in ((u, v), (v, u)):
             place = self._place(row, column)
-            self.values[place], self.deviation[place] = -weight, deviation
+            self.values[place], self.deviation[place], self.is_rated[place] = -weight, deviation, rated
             diagonal = self._place(row, row)
             self.values[diagonal] = 0.0
             self.values[diagonal] = -self.values[self.starts[row] : self.starts[row + 1]].sum()
             if self._square is not None:
                 self._square[row, column], self._square[row, row] = -weight, self.values[diagonal]
-
-    def weight(self, u: int, v: int) -> float:
-        """Return the weight of a pair that has an entry."""
-        return -float(self.values[self._place(u, v)])
 
     def close(self, u: int, v: int) -> None:
         """Say that the pair is not to be asked (again)."""
@@ -81,9 +77,9 @@ class RatedGraph:
         return np.asarray(self.laplacian().toarray()) if self._square is None else self._square.copy()
 
     def rated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-        """Return the pairs that have a weight, each once, and the weights."""
+        """Return the pairs that were rated, each once, and their weights."""
         rows = np.repeat(np.arange(self.items), np.diff(self.starts))
-        upper = (self.values < 0.0) & (rows < self.columns)
+        upper = self.is_rated & (rows < self.columns)
         return rows[upper], self.columns[upper].astype(np.int64), -self.values[upper]
 
     def centred(self) -> "RatedGraph":
@@ -92,13 +88,13 @@ class RatedGraph:
         The mean for all pairs adds the same to every eigenvalue but that of the constant vector, and so can be left out.
         """
         _, _, weights = self.rated()
-        centred = RatedGraph(self.items)
-        centred.starts, centred.columns, centred.deviation = self.starts, self.columns, self.deviation
         rows = np.repeat(np.arange(self.items), np.diff(self.starts))
-        centred.values = np.where(self.values < 0.0, self.values + weights.mean(), 0.0)
-        sums = np.bincount(rows, centred.values, self.items)
-        centred.values[rows == self.columns] = -sums
-        centred._square = None
+        diagonal = rows == self.columns
+        values = self.values + np.where(self.is_rated, weights.mean() if len(weights) else 0.0, 0.0)
+        values[diagonal] = 0.0
+        values[diagonal] = -np.bincount(rows, values, self.items)
+        centred = copy(self)
+        centred.values, centred._square = values, None
         return centred
 
     def degrees(self) -> Floats:

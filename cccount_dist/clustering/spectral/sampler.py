@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cccount_dist.clustering.spectral.graph import Floats, RatedGraph
 from cccount_dist.clustering.spectral.pairs import Pair, connecting_pair, generator, random_pair
+from cccount_dist.clustering.spectral.parameters import Missing
 from cccount_dist.clustering.spectral.placing import Placing, place, unexplained
 from cccount_dist.clustering.spectral.ratings import UNKNOWN, Ratings
 from cccount_dist.clustering.spectral.result import SpectralGrouping, grouping, no_grouping
@@ -26,7 +27,6 @@ from cccount_dist.clustering.spectral.spectrum import Spectrum, spectrum
 from cccount_dist.sampling.types import Answer, Question
 
 Rule = Literal["iu-red", "s-and-t", "random"]
-Missing = Literal["zero", "either"]
 NOBODY = -1  # in place of the item that a question is about, for random ones
 
 
@@ -243,13 +243,13 @@ class SpectralSampler:
         self._graph.add(prior.first, prior.second)
         for u, v, weight in zip(prior.first.tolist(), prior.second.tolist(), prior.weight.tolist(), strict=True):
             self._expected[u, v] = weight
-            self._graph.set(u, v, weight, UNKNOWN)
+            self._graph.set(u, v, weight, UNKNOWN, rated=False)
 
     def _update(self, pair: Pair, *, is_open: bool) -> None:
         weight, deviation = self._expected.get(pair, 0.0), 0.0
         if count := self._ratings.count(pair):
             weight, deviation = self._ratings.estimate(pair)
-        self._graph.set(*pair, weight, deviation if is_open and count < self._most else 0.0)
+        self._graph.set(*pair, weight, deviation if is_open and count < self._most else 0.0, rated=count > 0)
         if self._parts != 1 or weight == 0.0:  # what is connected stays so, unless an answer is taken back
             self._parts = None
 

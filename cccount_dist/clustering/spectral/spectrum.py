@@ -21,8 +21,8 @@ from cccount_dist.clustering.spectral.graph import DENSE, Floats, RatedGraph
 
 MOST_DENSE = 5_000
 TREE_LIKE = 1.5  # pairs for each item, up to which the factors of L stay sparse
-_TOLERANCE = 1e-7  # of λ(K+1); the vectors before it are then better by far, for they converge first
-_RESIDUAL = 1e-6  # of λK
+_TOLERANCE = 1e-6  # of λ(K+1); the vectors before it are then better by far, for they converge first
+_RESIDUAL = 1e-5  # of λK
 _ROUNDING = 1e-12
 _SMALL_GAP = 1e-8
 
@@ -67,7 +67,7 @@ def spectrum(graph: RatedGraph, count: int, warm: Floats | None = None, *, centr
     with one_thread().limit(limits=1, user_api="blas"):
         if graph.items <= max(DENSE, 4 * count):
             return _dense(graph, count)
-        near_tree = graph.pairs < TREE_LIKE * graph.items and not centred
+        near_tree = np.count_nonzero(graph.values < 0.0) < 2 * TREE_LIKE * graph.items and not centred
         found = _near_tree(graph, count) if near_tree else _lanczos(graph, count, warm)
         if found is not None and _residual(graph, found) <= max(_RESIDUAL * abs(found.values[-2]), _ROUNDING * _largest(graph)):
             return found
@@ -95,7 +95,9 @@ def _lanczos(graph: RatedGraph, count: int, warm: Floats | None) -> Spectrum | N
 
 def _near_tree(graph: RatedGraph, count: int) -> Spectrum | None:
     shift = 1e-6 * _largest(graph) / graph.items
-    factors: SuperLU = splu(csc_array(graph.laplacian() + shift * eye_array(graph.items)), permc_spec="MMD_AT_PLUS_A")
+    matrix = csc_array(graph.laplacian() + shift * eye_array(graph.items))
+    matrix.eliminate_zeros()  # questions that wait for their answer
+    factors: SuperLU = splu(matrix, permc_spec="MMD_AT_PLUS_A")
 
     def inverse(x: Floats) -> Floats:
         return np.asarray(factors.solve(x - x.mean()))
@@ -120,7 +122,7 @@ def _arpack(
         start = warm.sum(axis=1) + 1e-6 / np.sqrt(items) * start
     operator: LinearOperator[np.float64] = LinearOperator((items, items), matvec=product, dtype=np.float64)
     try:
-        values, vectors = eigsh(operator, count, which=which, v0=start, ncv=max(20, 3 * count), tol=_TOLERANCE, maxiter=3000)
+        values, vectors = eigsh(operator, count, which=which, v0=start, ncv=max(40, 3 * count), tol=_TOLERANCE, maxiter=3000)
     except ArpackError:
         return None
     order = np.argsort(values, kind="stable")
