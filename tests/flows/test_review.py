@@ -44,7 +44,7 @@ def test_people_answer_and_new_questions_come_by_themselves(workspace: Path, lab
             children = psutil.Process(process.pid).children(recursive=True)
     finally:
         process.send_signal(signal.SIGINT)
-        code = process.wait(30)
+        code = process.wait(90)
     assert answered > first, "more than lay ready when the server was started"
     assert standing["result"]["estimate"] is not None
     assert code == 0

@@ -29,7 +29,7 @@ def test_sixty_pairs_by_keys_with_undo_reload_and_a_dead_network(browser: Browse
         person = Person(context.new_page(), server.url)
         person.visit()
         loaded = "performance.getEntriesByType('resource').filter(entry => entry.name.includes('/images/')).length"
-        person.page.wait_for_function(f"{loaded} >= 12")  # eight pairs, some items twice
+        person.page.wait_for_function(f"() => {loaded} >= 12")  # eight pairs, some items twice
         for key in islice(keys, 20):
             person.press(key)
         for _ in range(3):
