@@ -41,6 +41,7 @@ class Scores:
     ari: float
     best: float
     clusters: int
+    count: float  # what the method says as a count
     classes: int
     first_seconds: float
     milliseconds: float
@@ -127,10 +128,12 @@ def run(data: Data, method: str, budget: int, wrong: float, seed: int, batch: in
         before, asked = asked, asked + sum(not reply.inferred for reply in replies)
         if asked // looks > before // looks:
             trace.append(ari(y, sampler.result().labels))
-    labels = sampler.result().labels
+    result = sampler.result()
+    labels, count = result.labels, result.expected_classes
     last = ari(y, labels)
     return Scores(
-        trace[0], nmi(y, labels), last, max(*trace, last), int(labels.max()) + 1, len(np.unique(y)),
+        trace[0], nmi(y, labels), last, max(*trace, last), int(labels.max()) + 1, result.clusters if count is None else count,
+        len(np.unique(y)),
         first_seconds, 1000 * spent / max(asked, 1), asked,
     )  # fmt: skip
 
@@ -144,7 +147,7 @@ def main() -> None:
     parser.add_argument("--noise", nargs="+", type=float, default=[0.0, 0.05])
     parser.add_argument("--batch", type=int, default=1)
     chosen = parser.parse_args()
-    heads = ["set", "items", "classes", "method", "wrong", "questions", "start", "NMI", "ARI", "best", "clusters"]
+    heads = ["set", "items", "classes", "method", "wrong", "questions", "start", "NMI", "ARI", "best", "clusters", "count"]
     heads += ["first pass", "a question"]
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
     for name in chosen.sets:
@@ -165,6 +168,7 @@ def row(name: str, items: int, method: str, wrong: float, runs: list[Scores]) ->
     cells = [
         name, f"{items:,}", str(runs[0].classes), method, f"{wrong:.0%}", f"{mean('asked'):.0f}", f"{mean('start'):.3f}",
         f"{mean('nmi'):.3f}", f"{mean('ari'):.3f} ± {spread:.3f}", f"{mean('best'):.3f}", f"{mean('clusters'):.0f}",
+        f"{mean('count'):.0f}",
         f"{mean('first_seconds'):.1f} s", f"{mean('milliseconds'):.0f} ms",
     ]  # fmt: skip
     return f"| {' | '.join(cells)} |"

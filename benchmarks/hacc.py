@@ -1,9 +1,10 @@
 """Active-HACC beside its paper and baselines: `python -m benchmarks.hacc DATA_FOLDER [speed] [ratio] [curves] [iris] [large]`.
 
-Times are CPU time of one thread (`time.process_time`), so that other work on the machine matters little; compilation is not in
-them. Data: C-Zoo, Omniglot, GTSRB and market20 from the folder, digits and iris from scikit-learn.
+Times are CPU time of one thread, so that other work on the machine matters little, and for `speed` wall time on all cores beside
+it; compilation is not in them. Data: C-Zoo, Omniglot, GTSRB and market20 from the folder, digits and iris from scikit-learn.
 """
 
+import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -45,7 +46,7 @@ def read(folder: Path, name: str, items: int, classes: int, seed: int = 0) -> tu
     return prepare(data["x"][rows].astype(np.float32), "cosine"), np.unique(data["y"][rows], return_inverse=True)[1]
 
 
-def inputs_of(x: Vectors, clusters: int, seed: int = 0, **parameters: int | str) -> GroupingInputs:
+def inputs_of(x: Vectors, clusters: int | None, seed: int = 0, **parameters: int | str) -> GroupingInputs:
     near = neighbors_in_memory(x, 10, "euclidean")
     return GroupingInputs(x, near.index, near.similarity, seed, clusters, parameters)
 
@@ -66,12 +67,14 @@ class State:
         same = self.y[pairs[:, 0]] == self.y[pairs[:, 1]]
         return pairs[same], pairs[~same]
 
-    def fast(self) -> tuple[float, tuple[int, int, float]]:
+    def fast(
+        self, threads: int | None = 1, clock: Callable[[], float] = time.process_time
+    ) -> tuple[float, tuple[int, int, float]]:
         must, cannot = self.links()
-        start = time.process_time()
+        start = clock()
         forest = grow(self.order, self.weight, must, cannot, self.clusters)
-        best = Engine(self.order, forest, self.beliefs, threads=1).best(np.zeros(forest.clusters, np.uint8))
-        seconds = time.process_time() - start
+        best = Engine(self.order, forest, self.beliefs, threads=threads).best(np.zeros(forest.clusters, np.uint8))
+        seconds = clock() - start
         assert best is not None
         return seconds, (best.first, best.second, best.value)
 
@@ -90,20 +93,22 @@ GOALS = {100: 3, 500: 60, 1042: 150, 2000: 500}
 
 
 def speed(folder: Path) -> None:
-    print("| items | goal | set, classes | no answers yet: mean, max | n/4 random answers before | 2 n random answers before |")
+    print("Milliseconds for a question: CPU time on one thread / wall time on all cores, means.\n")
+    print("| items | goal | set, classes | no answers yet | n/4 random answers before | 2 n random answers before |")
     print("|---|---|---|---|---|---|")
     for items, goal in GOALS.items():
         for name, file, classes in SETS:
             cells = []
             for answers in (0, items // 4, 2 * items):
                 state = State(*read(folder, file, items, classes[items]), answers)
-                times = []
+                alone, together = [], []
                 state.fast()
                 for _ in range(12 if items < 2000 else 6):
                     seconds, best = state.fast()
-                    times.append(1000 * seconds)
+                    alone.append(1000 * seconds)
+                    together.append(1000 * state.fast(None, time.perf_counter)[0])
                     state.pairs.append(best[:2])
-                cells.append(f"{np.mean(times):.1f}, {max(times):.1f} ms")
+                cells.append(f"{np.mean(alone):.1f} / {np.mean(together):.1f}")
             print(f"| {items:,} | {goal} ms | {name}, {state.clusters} | {' | '.join(cells)} |", flush=True)
 
 
@@ -128,8 +133,8 @@ def ratio(folder: Path) -> None:
 Curve = dict[int, float]
 
 
-def curve_of(sampler: Sampler[Grouping], y: Labels, budgets: Sequence[int], batch: int) -> Curve:
-    """JCC at each of the budgets."""
+def curve_of(sampler: Sampler[Grouping], y: Labels, budgets: Sequence[int], batch: int, enough: float = 2.0) -> Curve:
+    """JCC at each of the budgets, until it is enough."""
     oracle = LabelOracle(y)
     found: Curve = {}
     asked = 0
@@ -139,13 +144,14 @@ def curve_of(sampler: Sampler[Grouping], y: Labels, budgets: Sequence[int], batc
             sampler.tell([Answer(q.id, q.u, q.v, oracle.answer(q)) for q in questions])
             asked += len(questions)
         found[budget] = jcc(y, sampler.result().labels)
-        if found[budget] >= 0.95:
+        if found[budget] >= enough:
             break
     return found
 
 
-def explore_curve(x: Vectors, y: Labels, clusters: int, budgets: Sequence[int]) -> Curve:
-    chooser = ExplorePairs(x, 0, clusters=clusters)
+def explore_curve(x: Vectors, y: Labels, clusters: int, budgets: Sequence[int], seed: int, enough: float) -> Curve:
+    """Explore-Consolidate and PCK-means (Active-PCKMeans of Basu et al.), told K."""
+    chooser = ExplorePairs(x, seed, clusters=clusters)
     pairs: list[tuple[int, int]] = []
     found: Curve = {}
     for budget in budgets:
@@ -154,45 +160,59 @@ def explore_curve(x: Vectors, y: Labels, clusters: int, budgets: Sequence[int]) 
             pairs.append(pair)
         links = np.array(pairs, np.int64).reshape(-1, 2)
         same = y[links[:, 0]] == y[links[:, 1]]
-        found[budget] = jcc(y, pckmeans(x, clusters, links[same], links[~same]).labels)
-        if len(pairs) < budget:
+        found[budget] = jcc(y, pckmeans(x, clusters, links[same], links[~same], seed=seed).labels)
+        if len(pairs) < budget or found[budget] >= enough:
             break
     return found
 
 
-def curves(folder: Path) -> None:
-    digits, digit_labels = load_digits(return_X_y=True)
-    chosen = np.sort(np.random.default_rng(0).permutation(len(digits))[:250])
+def digits_of(seed: int) -> tuple[Vectors, Labels]:
+    digits, labels = load_digits(return_X_y=True)
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(digits))[:250])
+    return prepare(digits[chosen].astype(np.float32), "cosine"), labels[chosen]
+
+
+def market_of(folder: Path) -> tuple[Vectors, Labels]:
     market = np.load(folder / "market20.npz")
-    sets: dict[str, Callable[[], tuple[Vectors, Labels]]] = {
-        "digits, 250 items, 10 classes": lambda: (prepare(digits[chosen].astype(np.float32), "cosine"), digit_labels[chosen]),
-        "market20, 351 items, 20 classes": lambda: (
-            prepare(market["x"].astype(np.float32), "cosine"),
-            market["y"].astype(np.int64),
-        ),
-        "C-Zoo, 500 items, 24 classes": lambda: read(folder, "chimp_czoo_mobilenetv2", 500, 24),
+    return prepare(market["x"].astype(np.float32), "cosine"), market["y"].astype(np.int64)
+
+
+def curves(folder: Path) -> None:
+    """Questions to JCC .8, for each seed: of the subset for digits, of the method for the others."""
+    sets: dict[str, tuple[int, Callable[[int], tuple[Vectors, Labels]]]] = {
+        "digits, 250 items, 10 classes": (3, digits_of),
+        "market20, 351 items, 20 classes": (3, lambda _: market_of(folder)),
+        "C-Zoo, 500 items, 24 classes": (1, lambda _: read(folder, "chimp_czoo_mobilenetv2", 500, 24)),
     }
-    for name, load in sets.items():
-        x, y = load()
-        clusters, items = int(y.max()) + 1, len(x)
-        step = 25
-        budgets = list(range(0, 8 * items + 1, step))
-        inputs = inputs_of(x, clusters)
-        present = np.arange(items)
-        rows = {
-            "Active-HACC, one by one": curve_of(make_grouper("hacc", inputs), y, budgets, 1),
-            "Active-HACC, batches": curve_of(make_grouper("hacc", inputs), y, budgets, 256),
-            "Active-HACC, H2, one by one": curve_of(make_grouper("hacc", inputs_of(x, clusters, effects="local")), y, budgets, 1),
-            "random constraints": curve_of(RandomConstraints(knowledge_of(inputs, present), 0), y, budgets, 25),
-            "Explore-Consolidate": explore_curve(x, y, clusters, budgets),
-        }
-        shown = [0, 100, 200, 400, 800, 1600, 3200]
-        print(f"\n{name}\n\n| method | " + " | ".join(f"{q:,}" for q in shown) + " | questions to JCC .8 |")
-        print("|---|" + "---|" * (len(shown) + 1))
-        for method, curve in rows.items():
-            reached = next((str(q) for q, value in curve.items() if value >= 0.8), f"> {max(curve):,}")
-            values = [f"{curve[q]:.3f}" if q in curve else "" for q in shown]  # a curve ends at .95
-            print(f"| {method} | " + " | ".join(values) + f" | {reached} |", flush=True)
+    print("| set | " + " | ".join(METHODS) + " |\n|---|" + "---|" * len(METHODS))
+    for name, (seeds, load) in sets.items():
+        cells = []
+        for method in METHODS:
+            needed = [questions_to(method, *load(seed), seed) for seed in range(seeds)]
+            cells.append(", ".join(needed))
+            print(f"{name}, {method}: {cells[-1]}", file=sys.stderr, flush=True)
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+METHODS = ("one by one", "batches", "H2", "random constraints", "Explore-Consolidate", "evidence, K not told", "APC, K not told")
+
+
+def questions_to(method: str, x: Vectors, y: Labels, seed: int, goal: float = 0.8) -> str:
+    clusters, most = int(y.max()) + 1, 8 * len(x)
+    budgets = range(0, most + 1, 5 if len(x) < 400 else 25)
+    told = inputs_of(x, clusters, seed, **({"effects": "local"} if method == "H2" else {}))
+    if method == "Explore-Consolidate":
+        curve = explore_curve(x, y, clusters, budgets[::5], seed, goal)
+    elif method == "random constraints":
+        curve = curve_of(RandomConstraints(knowledge_of(told, np.arange(len(x))), seed), y, budgets, 5, goal)
+    elif method in ("evidence, K not told", "APC, K not told"):
+        near = neighbors_in_memory(x, 50)
+        inputs = GroupingInputs(x, near.index, near.similarity, seed)
+        curve = curve_of(make_grouper(method.split(",")[0].lower(), inputs), y, budgets, 1, goal)
+    else:
+        curve = curve_of(make_grouper("hacc", told), y, budgets, 256 if method == "batches" else 1, goal)
+    last = max(curve)
+    return f"{last:,}" if curve[last] >= goal else f"> {last:,} (JCC {curve[last]:.2f})"
 
 
 def iris() -> None:
@@ -209,21 +229,45 @@ def iris() -> None:
     print(f"iris, features from 0 to 1, questions to RWCP .97, seeds 0 to 19: {needed}; median {np.median(needed):.0f}")
 
 
-def large(folder: Path) -> None:
-    """Condensed: 15,000 items of GTSRB, 2,000 micro-clusters, 100 questions in batches."""
-    x, y = read(folder, "gtsrb_hog", 15_000, 43)
+def condensed_run(name: str, x: Vectors, y: Labels, runs: int, questions: int) -> None:
+    """Condense to 2,000 micro-clusters, ask in batches; what the condensation costs at best, and what it takes."""
+    clusters = int(y.max()) + 1
     near = neighbors_in_memory(x, 20)
-    micro = np.unique(condense(near.index, near.similarity, 2000).units(), return_inverse=True)[1]
-    majority = np.array([np.bincount(y[micro == one]).argmax() for one in range(micro.max() + 1)])
     start = time.process_time()
-    sampler = make_grouper("hacc", GroupingInputs(x, near.index, near.similarity, 0, 43, {"runs": 50}))
+    micro = np.unique(condense(near.index, near.similarity, 2000).units(), return_inverse=True)[1]
+    condensing = time.process_time() - start
+    counts = np.zeros((micro.max() + 1, clusters), np.int64)
+    np.add.at(counts, (micro, y), 1)
+    start = time.process_time()
+    sampler = make_grouper("hacc", GroupingInputs(x, near.index, near.similarity, 0, clusters, {"runs": runs}))
     built = time.process_time() - start
     start = time.process_time()
-    curve = curve_of(sampler, y, [0, 100], 50)
+    curve = curve_of(sampler, y, [0, questions], 50)
+    each = (time.process_time() - start) / questions
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
-        f"{len(x):,} items, {micro.max() + 1:,} micro-clusters, which allow JCC {jcc(y, majority[micro]):.3f} at best; "
-        f"built in {built:.0f} s, {(time.process_time() - start) / 100:.2f} s each; JCC {curve[0]:.3f} then {curve[100]:.3f}"
+        f"| {name} | {len(x):,} | {clusters} | {micro.max() + 1:,} | {jcc(y, counts.argmax(axis=1)[micro]):.3f} "
+        f"| {condensing:.1f}, {built:.0f} s | {each:.2f} s | {curve[0]:.3f}, {curve[questions]:.3f} | {peak:.1f} GiB |",
+        flush=True,
     )
+
+
+def large(folder: Path) -> None:
+    print("| set | items | classes | micro-clusters | JCC that they allow | condensing, building all | a question "
+          "| JCC before, after 50 questions | peak memory |")  # fmt: skip
+    print("|---|---|---|---|---|---|---|---|---|")
+    condensed_run("GTSRB", *read(folder, "gtsrb_hog", 15_000, 43), runs=50, questions=50)
+    condensed_run("synthetic", *synthetic(100_000), runs=50, questions=50)
+
+
+def synthetic(items: int) -> tuple[Vectors, Labels]:
+    """400 clusters of Zipf sizes that overlap a little: 12 latent dimensions, 64 observed ones with noise."""
+    random = np.random.default_rng(0)
+    weight = 1 / np.arange(1, 401) ** 0.8
+    y = random.choice(400, items, p=weight / weight.sum())
+    latent = random.standard_normal((400, 12))[y] + 0.45 * random.standard_normal((items, 12))
+    x = latent @ random.standard_normal((12, 64)) + 0.3 * random.standard_normal((items, 64))
+    return prepare(x.astype(np.float32), "cosine"), np.unique(y, return_inverse=True)[1]
 
 
 def main() -> None:

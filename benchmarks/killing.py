@@ -6,6 +6,7 @@ between and inside its steps while people answer a small campaign; then question
 undisturbed run.
 """
 
+import math
 import multiprocessing
 import os
 import random
@@ -23,31 +24,17 @@ from numpy.typing import NDArray
 
 from cccount_dist.campaign import Campaign, Response
 from cccount_dist.review.desk import Desk
-from cccount_dist.sampling.constraints import Constraints
-from cccount_dist.sampling.ledger import LoggedAnswer
-from cccount_dist.sampling.logged import answers_table, questions_table
+from cccount_dist.sampling.logged import questions_table
 from cccount_dist.sampling.types import Question
 from storage.campaigns import CampaignFolder
-from storage.chain import plain_rows
 from storage.collection import collection_table
 from storage.settings import Goal, Settings
 from storage.workspace import Workspace
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["benchmarks.killing", "flows.counting", "cccount_dist.counting.placing.sampler"])
+CONTEXT.set_forkserver_preload(["benchmarks.warm", "benchmarks.killing"])
 _QUESTIONS = 400
 SETTINGS = Settings("count", "nis", 0, 0.95, "cosine", 1000, "2026-01-01T00:00:00+00:00", "0", {}, {})
-
-
-def _warm() -> None:
-    """Load what a process loads at first use, compiled kernels and pandas, in the server that all are forked from."""
-    known = Constraints()
-    known.extend([(0, 1, 1.0, "a"), (1, 2, 0.0, "b")])
-    known.known(0, 2)
-    plain_rows(answers_table([LoggedAnswer("a", 0, 0, 1, 1.0, "people")]))
-
-
-_warm()
 
 
 @dataclass(frozen=True)
@@ -65,7 +52,7 @@ class Outcome:
     def line(self) -> str:
         """A row of the table."""
         cells = (f"{self.kills:,}", f"{self.acknowledged:,}", f"{self.stored:,}", str(self.lost), str(self.doubled))
-        return f"| the desk, while a client posts and retries | {' | '.join(cells)} | |"
+        return f"| {' | '.join(cells)} |"
 
 
 # -- the server -----------------------------------------------------------------------------------------------------------
@@ -84,7 +71,7 @@ def serve(root: str, pipe: Connection, seals: bool) -> None:  # noqa: FBT001  a 
         pipe.send([*receipt.stored, *receipt.known])
 
 
-def kill_the_server(root: Path, kills: int, *, seed: int = 0) -> Outcome:
+def kill_the_server(root: Path, kills: int, *, seconds: float = math.inf, seed: int = 0) -> Outcome:
     """Post answers to a server that is killed again and again; everything is retried with the same id."""
     began, chance = time.monotonic(), random.Random(seed)
     questions = [Question(n, 2 * n, 2 * n + 1) for n in range(_QUESTIONS)]
@@ -93,22 +80,27 @@ def kill_the_server(root: Path, kills: int, *, seed: int = 0) -> Outcome:
     folder.create(SETTINGS, Goal(20_000, "people"))
     folder.log.append_questions(questions_table(questions, number=0, after=0))
     acknowledged: list[str] = []
-    number = 0
+    number = killed = 0
+    usual = 0.02  # seconds of an answer: about four are given between two kills, however busy the machine is
     for kill in range(kills):
+        if time.monotonic() - began > seconds:
+            break
+        killed += 1
         ours, theirs = CONTEXT.Pipe()
         server = CONTEXT.Process(target=serve, args=(str(root), theirs, kill % 5 == 0), daemon=True)
         server.start()
         theirs.close()
         if kill % 10:
             ours.recv()  # most kills are to hit a server at work, some its start
-        due = time.monotonic() + chance.expovariate(1 / 0.04)
-        while time.monotonic() < due:
+        due = time.monotonic() + chance.expovariate(1 / (4 * usual))
+        while (sent := time.monotonic()) < due:
             ours.send(Response(number % _QUESTIONS, 1.0, id=f"answer {number}"))
             if not ours.poll(max(0.0, due - time.monotonic())):
                 break  # killed before the receipt: nobody knows whether it is stored, so it is sent again
             if (said := ours.recv()) != "ready":
                 acknowledged += said
                 number += 1
+                usual += 0.05 * (time.monotonic() - sent - usual)
         _kill(server)
         ours.close()
     with folder.lease() as lease, folder.journal() as journal:
@@ -116,7 +108,7 @@ def kill_the_server(root: Path, kills: int, *, seed: int = 0) -> Outcome:
     stored = folder.log.answers().column("answer_id").to_pylist()
     assert list(folder.log.problems()) == []
     lost, doubled = len(set(acknowledged) - set(stored)), len(stored) - len(set(stored))
-    return Outcome(kills, len(set(acknowledged)), len(stored), lost, doubled, time.monotonic() - began)
+    return Outcome(killed, len(set(acknowledged)), len(stored), lost, doubled, time.monotonic() - began)
 
 
 # -- advance --------------------------------------------------------------------------------------------------------------
@@ -138,7 +130,9 @@ def answer_some(root: str, campaign: str, labels: NDArray[np.int64], count: int)
     return opened.tell(Response(q.id, float(labels[q.u] == labels[q.v]), "ana", 1.0, f"answer {q.id}") for q in some)
 
 
-def run_campaign(root: str, campaign: str, labels: NDArray[np.int64], *, budget: int, kills: int, seed: int = 0) -> int:
+def run_campaign(
+    root: str, campaign: str, labels: NDArray[np.int64], *, budget: int, kills: int, until: float = math.inf, seed: int = 0
+) -> int:
     """Answer a campaign to its end, with `kills` kills of `advance` on the way; return how many there were."""
     from flows.counting import CountOptions, count
 
@@ -149,7 +143,7 @@ def run_campaign(root: str, campaign: str, labels: NDArray[np.int64], *, budget:
     while answer_some(root, campaign, labels, at_once):
         rounds += 1
         wanted = min(kills, round(kills * rounds * at_once / budget)) - killed
-        while wanted > 0:
+        while wanted > 0 and time.monotonic() < until:
             child = CONTEXT.Process(target=step, args=(root, campaign), daemon=True)
             child.start()
             child.join(chance.uniform(0.0, 1.1 * durations[-1]))
@@ -176,12 +170,14 @@ def content(root: str, campaign: str) -> tuple[pa.Table, pa.Table, list[dict[str
     return folder.log.questions().drop_columns(["asked_at"]), folder.log.answers().drop_columns(["answered_at"]), estimates[-1:]
 
 
-def kill_advance(root: Path, kills: int, *, budget: int, labels: NDArray[np.int64]) -> tuple[int, bool, int]:
+def kill_advance(
+    root: Path, kills: int, *, budget: int, labels: NDArray[np.int64], seconds: float = math.inf
+) -> tuple[int, bool, int]:
     """Return kills, whether the campaign ended as an undisturbed one, and its answers."""
     # Two copies: campaigns of one workspace share what people say, and the second would have nothing left to ask.
     whole, disturbed = (str(shutil.copytree(root, root.with_name(name))) for name in ("whole", "killed"))
     run_campaign(whole, "c", labels, budget=budget, kills=0)
-    killed = run_campaign(disturbed, "c", labels, budget=budget, kills=kills)
+    killed = run_campaign(disturbed, "c", labels, budget=budget, kills=kills, until=time.monotonic() + seconds)
     return (killed, same_content(whole, disturbed, "c"), len(content(disturbed, "c")[1]))
 
 

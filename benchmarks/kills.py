@@ -6,9 +6,9 @@ SIGKILL spares the page cache of the operating system: this is about processes, 
 """
 
 import argparse
+import math
 import os
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -36,23 +36,28 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--folder", type=Path, default=None, help="where the temporary folder is made")
     parser.add_argument("--write", type=Path, default=None, help="put the table into this page of the documentation")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="no more kills after this time; what was done is shown")
+    parser.add_argument("--only", choices=("server", "advance"), default=None)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
-        server = kill_the_server(Path(name) / "server", options.kills)
-        place, labels = _digits(Path(name), 300)
-        began = time.monotonic()
-        killed, equal, answers = kill_advance(place, options.kills, budget=200, labels=labels)
-        seconds = time.monotonic() - began
-    lines = [
-        "| what was killed | kills | acknowledged | stored | lost | doubled | ends as undisturbed |",
-        "|---|---:|---:|---:|---:|---:|---|",
-        server.line,
-        f"| `advance`, while people answer | {killed:,} | | {answers:,} | | | {'yes, bit for bit' if equal else 'NO'} |",
-    ]
-    print("\n".join(lines))
-    print(f"\n{server.seconds:.0f} s and {seconds:.0f} s; load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.")
-    if options.write:
-        paste(options.write, "kills", lines)
+        if options.only != "advance":
+            outcome = kill_the_server(Path(name) / "server", options.kills, seconds=options.seconds)
+            _show(
+                "kills-server",
+                ["| kills | acknowledged | stored | lost | doubled |", "|---:|---:|---:|---:|---:|", outcome.line],
+                options.write,
+            )
+        if options.only != "server":
+            place, labels = _digits(Path(name), 300)
+            killed, equal, answers = kill_advance(place, options.kills, budget=200, labels=labels, seconds=options.seconds)
+            line = f"| {killed:,} | {answers:,} | {'yes, bit for bit' if equal else 'NO'} |"
+            _show("kills-advance", ["| kills | answers | ends as undisturbed |", "|---:|---:|---|", line], options.write)
+
+
+def _show(name: str, lines: list[str], page: Path | None) -> None:
+    print("\n".join([*lines, f"\nload average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"]), flush=True)
+    if page:
+        paste(page, name, lines)
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ def main() -> None:
         rows = [("plain fsync of 4 KiB on that disk", *summary(syncs), "")]
         rows += people_at_once(folder, options.annotators, options.seconds, options.pause)
         rows += [] if options.no_browser else in_the_browser(folder)
-        load = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+        load = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores{priority()}"
         lines = [
             f"Disk: {disk_of(folder)}; {load}. {options.annotators} annotators, an answer every {options.pause:g} s each.",
             "",
@@ -158,7 +158,7 @@ def in_the_browser(folder: Path) -> list[Row]:
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if chromium is None:
         return [("key to next pair in Chromium", "not measured: no Chromium here", "", "", "")]
-    workspace = make_gallery(folder / "gallery", size=(800, 600))
+    workspace = make_gallery(folder / "gallery", size=(640, 480))
     start_campaign(workspace, "census", pairs_of(48, 2 * BROWSER_ANSWERS + 40))
     rows = []
     with serving(folder / "gallery/workspace") as url, sync_playwright() as playwright:
@@ -203,6 +203,11 @@ def fsync_times(folder: Path, count: int = 200) -> list[float]:
             os.fsync(file.fileno())
             times.append(1000.0 * (time.perf_counter() - began))
     return times
+
+
+def priority() -> str:
+    """Say so if everything ran before the other work of the machine (`chrt -r 1 python -m benchmarks.review`)."""
+    return ", all of this with real-time priority" if os.sched_getscheduler(0) in (os.SCHED_RR, os.SCHED_FIFO) else ""
 
 
 def disk_of(folder: Path) -> str:

@@ -1,7 +1,7 @@
 """Figures of docs/scaling.md: stages on 1, 2 and 4 worker processes, cost of the orchestrated run, plan for 10 million images.
 
-`python -m benchmarks.scaling` prints the tables; `--write` puts them into docs/scaling.md. Ratios are measured side by side in one
-run: the sizes take turns, and the best of `--repeats` is kept.
+`python -m benchmarks.scaling` prints the tables; `--write` puts them into docs/scaling.md. Ratios are measured side by side in
+one run: the sizes take turns, and the best of `--repeats` is kept.
 """
 
 import argparse
@@ -144,8 +144,11 @@ def plan_table(pairs_per_second: float, images_per_second: float) -> list[str]:
     exact_hours = PLANNED * (PLANNED - 1) / 2 / pairs_per_second / 3600
     vectors = PLANNED * DIMENSIONS * 4 / 1e9
     lists = PLANNED * (K * 8 + 8) / 1e9
-    partial = sum(1 for _ in range(grid.stages)) * PLANNED * (16 + 8 * capacity(K)) / 1e9
-    written = f"{lists:,.0f} GB of lists, {partial:,.0f} GB of partial results at most"
+    largest = max(len(grid.stage(stage)) for stage in range(grid.stages))
+    partial = (
+        largest * 2 * grid.tile_rows * 16 / 1e9
+    )  # docs of similarity/partial.py; candidates come on top, and are few by then
+    written = f"{lists:,.0f} GB of lists, about {partial:,.0f} GB of partial results for a while"
     rows = [
         ("embed", f"{shards:,} shards", f"{vectors:,.0f} GB of vectors", embed_hours),
         ("neighbors, exact", f"{grid.tiles:,} tiles", written, exact_hours),

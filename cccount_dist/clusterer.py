@@ -1,6 +1,6 @@
 """`PairwiseClusterer`: the grouping samplers in memory, by scikit-learn's conventions, without workspace, Dask or Prefect."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Self
 
 import numpy as np
@@ -8,7 +8,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from cccount_dist.checks import checked_budget, checked_features, checked_seed
-from cccount_dist.clustering.methods import GroupingInputs, make_grouper, resolve_method
+from cccount_dist.clustering.methods import (
+    RATING_METHODS,
+    GroupingInputs,
+    make_grouper,
+    needs_vectors,
+    resolve_method,
+    without_vectors,
+)
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import FunctionOracle
 from cccount_dist.similarity.inmemory import neighbors_in_memory
@@ -19,7 +26,8 @@ from storage.errors import InputError
 class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
     """Group items from answers to "are these two items the same?".
 
-    Memory O(n (d + k)) and about 3 KB an item for method `evidence`. Time O(n² d / 2) for the neighbours.
+    Memory O(n (d + k)) and about 3 KB an item for method `evidence`. Time O(n² d / 2) for the neighbours. Methods that ask for
+    ratings (`iu-red` and its kin) need neither X nor neighbours.
 
     Parameters
     ----------
@@ -29,6 +37,7 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
     metric : `cosine`, `correlation` or `euclidean`
     k : neighbours of each item; fewer in a small collection
     random_state : for methods that draw; the same number gives the same questions
+    parameters : further ones of the method, by name, such as {"repeats": 1} for `iu-red`: see docs/grouping.md, docs/spectral.md
 
     Attributes
     ----------
@@ -36,7 +45,8 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
     n_clusters_ : how many clusters `labels_` has
     n_questions_ : answers that the oracle gave
     n_inferred_ : answers that followed from others, for free
-    n_features_in_ : columns of X
+    warning_ : what a reader should know before using the groups; None if there is nothing
+    n_features_in_ : columns of X; 0 without X
 
     Examples
     --------
@@ -56,6 +66,7 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
         metric: Metric = "cosine",
         k: int = 50,
         random_state: int | np.random.RandomState | None = 0,
+        parameters: Mapping[str, str | int | float | bool] | None = None,
     ) -> None:
         self.method = method
         self.n_clusters = n_clusters
@@ -63,16 +74,26 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
         self.metric = metric
         self.k = k
         self.random_state = random_state
+        self.parameters = parameters
 
-    def fit(self, X: ArrayLike, y: object = None, *, oracle: Callable[[int, int], object]) -> Self:  # noqa: ARG002
+    def fit(
+        self,
+        X: ArrayLike | None,
+        y: object = None,  # noqa: ARG002
+        *,
+        oracle: Callable[[int, int], object],
+        items: int | None = None,
+    ) -> Self:
         """Group.
 
         Parameters
         ----------
-        X : (n, d) array of numbers, one row for each item; several embeddings: `clustering.views.join_views([X1, X2])`
+        X : (n, d) array of numbers, one row for each item; several embeddings: `clustering.views.join_views([X1, X2])`. None for
+            objects without vectors, which methods that ask for ratings can group
         y : ignored, as in every unsupervised estimator
         oracle : `oracle(u, v)` returns True (same), False (different) or None (unsure), or a number in [0, 1] for methods that
             ask for ratings; called once for each question asked
+        items : how many objects there are, where X is None
 
         Raises
         ------
@@ -82,13 +103,20 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
         method = resolve_method(self.method)
         budget = checked_budget(self.budget)
         clusters = None if self.n_clusters is None else _at_least_one(self.n_clusters, "n_clusters")
+        parameters = dict(self.parameters or {})
         k = _at_least_one(self.k, "k")
-        features = checked_features(X)
+        features = None if X is None else checked_features(X)
         metric = check_metric(self.metric)
-        found = neighbors_in_memory(features, min(k, len(features) - 1), metric)
-        vectors = prepare(features, metric)
         seed = checked_seed(self.random_state)
-        sampler = make_grouper(method, GroupingInputs(vectors, found.index, found.similarity, seed, clusters))
+        if not needs_vectors(method, parameters):
+            inputs = without_vectors(np.ones(_items(features, items), np.bool_), seed, clusters, parameters)
+        elif features is None:
+            raise InputError(f"method {method} groups by vectors: give X, or use one of {', '.join(RATING_METHODS)}")
+        else:
+            found = neighbors_in_memory(features, min(k, len(features) - 1), metric)
+            vectors = prepare(features, metric)
+            inputs = GroupingInputs(vectors, found.index, found.similarity, seed, clusters, parameters)
+        sampler = make_grouper(method, inputs)
         # One question at a time: the oracle answers at once, so each question can rest on all answers before it.
         tally = drive(sampler, FunctionOracle(oracle), budget=budget, batch=1)
         grouping = sampler.result()
@@ -96,8 +124,17 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
         self.n_clusters_: int = grouping.clusters
         self.n_questions_: int = tally.questions
         self.n_inferred_: int = tally.inferred
-        self.n_features_in_: int = features.shape[1]
+        self.warning_: str | None = grouping.warning
+        self.n_features_in_: int = 0 if features is None else features.shape[1]
         return self
+
+
+def _items(features: NDArray[np.float32] | None, items: int | None) -> int:
+    if features is not None and items is not None and items != len(features):
+        raise InputError(f"items is {items}, but X has {len(features)} rows: leave items out")
+    if features is None and items is None:
+        raise InputError("X is None: say how many objects there are with items=n")
+    return len(features) if features is not None else _at_least_one(items, "items")
 
 
 def _at_least_one(value: object, name: str) -> int:

@@ -4,6 +4,7 @@ An item without a vector (an image that could not be read) has the degree NaN; s
 vectors stay on disk.
 """
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,15 +22,15 @@ from storage.workspace import Workspace
 class Inputs:
     """Everything that a sampler may read."""
 
-    vectors: NDArray[np.float32]  # (n, d) prepared (`metrics.prepare`), memory-mapped
-    degree: NDArray[np.float64]  # (n,) sum of clipped similarities to all others; NaN without a vector
-    metric: Metric
+    vectors: NDArray[np.float32]  # (n, d) prepared (`metrics.prepare`), memory-mapped; (n, 0) where a campaign works without
+    degree: NDArray[np.float64]  # (n,) sum of clipped similarities to all others; NaN for an item that cannot be asked about
+    metric: Metric | None  # None: without vectors
     fingerprints: dict[str, str]
     mean_square: float | None = None  # mean squared distance of two items, if the metric is Euclidean (`metrics.py`)
 
     @property
     def countable(self) -> int:
-        """How many items have a vector."""
+        """How many items can be asked about."""
         return int(np.count_nonzero(~np.isnan(self.degree)))
 
 
@@ -50,3 +51,19 @@ def load_inputs(workspace: Workspace, progress: Callable[[int, int], None] | Non
     mean_square = float(str(degree.attributes["mean_squared_distance"])) if metric == "euclidean" else None
     fingerprints = {"embeddings": fingerprint, "degree": degree.fingerprint()}
     return Inputs(vectors, degree.read(), metric, fingerprints, mean_square)
+
+
+def items_alone(workspace: Workspace) -> Inputs:
+    """What a campaign that needs no vectors works on: how many items there are, and which of them could be read."""
+    collection = workspace.collection()
+    degree = np.zeros(collection.items)
+    degree[list(collection.problems())] = np.nan
+    names = hashlib.sha256("\n".join(collection.ids).encode() + degree.tobytes()).hexdigest()
+    return Inputs(np.empty((collection.items, 0), np.float32), degree, None, {"items": names[:32]})
+
+
+def unit_vectors(workspace: Workspace) -> NDArray[np.float32]:
+    """Return the embeddings prepared for cosine similarity; needs no neighbours."""
+    return row_cache(
+        workspace.array(EMBEDDINGS), workspace.cache_folder(), "prepared-cosine", lambda rows: prepare(rows, "cosine")
+    )

@@ -18,12 +18,13 @@ from typing import Generic, Literal, TypeVar
 
 import pyarrow as pa
 
-from cccount_dist.adoption import PEOPLE_SOURCES, Neighbour
-from cccount_dist.inputs import Inputs
+from cccount_dist.adoption import Neighbour
+from cccount_dist.inputs import Inputs, unit_vectors
+from cccount_dist.review.activity import MOST_AHEAD, questions_ahead
 from cccount_dist.sampling.drive import answer_batch, most_answers
 from cccount_dist.sampling.ledger import FLAG, INFERRED, Ledger, LoggedAnswer
 from cccount_dist.sampling.logged import answers_of, answers_table, microseconds, questions_table, rounds_of
-from cccount_dist.sampling.oracles import LabelOracle, Oracle
+from cccount_dist.sampling.oracles import LabelOracle, Oracle, SimilarityOracle
 from cccount_dist.sampling.replay import Round, replay
 from cccount_dist.sampling.types import Answer, Question, Sampler, asked_at_once
 from storage.campaigns import CampaignFolder
@@ -37,8 +38,6 @@ BATCH = 256  # questions of one step at most: large enough that parts stay few, 
 FIRST_BATCH = 32  # early steps are smaller: the first hundred answers move the result most, and people want to see it
 
 State = Literal["running", "waiting", "done", "stopped"]
-_BUSY_MINUTES, _MINUTES_AHEAD, _SHEETS_AHEAD = 15, 5, 8  # people of the last quarter of an hour; what lies ready for each
-_MOST_AHEAD = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,14 +258,12 @@ class CampaignRunner(ABC, Generic[ResultT]):
 
     def _depth(self) -> int:
         """How many questions should lie ready: what people answer until the next step, so that nobody waits for it."""
-        table = self.folder.log.answers(since=max(0, self.ledger.position - _MOST_AHEAD))
-        since = microseconds(datetime.now(UTC)) - _BUSY_MINUTES * 60_000_000
-        late = [row for row in answers_of(table) if row.source in PEOPLE_SOURCES and (row.at or 0) > since]
-        each = len(late) / _BUSY_MINUTES / self.ledger.overlap
-        busy = math.ceil(each * _MINUTES_AHEAD) + _SHEETS_AHEAD * len({row.annotator for row in late})
-        return min(max(self.ahead, busy), max(self.ahead, _MOST_AHEAD))
+        rows = answers_of(self.folder.log.answers(since=max(0, self.ledger.position - MOST_AHEAD)))
+        return questions_ahead(rows, microseconds(datetime.now(UTC)), least=self.ahead, overlap=self.ledger.overlap)
 
     def _oracle(self, goal: Goal) -> Oracle:
+        if goal.oracle == "similarity":
+            return SimilarityOracle(unit_vectors(self.folder.workspace), noise=goal.error_rate, seed=self.settings.seed)
         labels = self.folder.workspace.collection().labels()
         if labels is None:
             raise InputError(

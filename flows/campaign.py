@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
 from cccount_dist.campaign import Campaign
-from cccount_dist.inputs import Inputs, load_inputs
+from cccount_dist.clustering.methods import needs_vectors
+from cccount_dist.inputs import Inputs, items_alone, load_inputs
 from cccount_dist.review.standing import state_of
 from cccount_dist.runner import CampaignRunner, Progress
 from cccount_dist.sampling.settling import check_overlap
@@ -51,7 +52,7 @@ class Options(Protocol):
         """What a campaign that was started without one of these parameters has instead."""
 
 
-def check_common(options: Options) -> None:
+def check_common(options: Options, oracles: tuple[str, ...] = ("people", "labels")) -> None:
     """Raise `InputError` for values that no campaign can be run with."""
     if options.budget < 0:
         raise InputError(f"--budget must be 0 or more, not {options.budget}")
@@ -59,8 +60,8 @@ def check_common(options: Options) -> None:
         raise InputError(f"--seed must be 0 or more, not {options.seed}")
     if not 0.0 <= options.error_rate <= 1.0:
         raise InputError(f"--error-rate must lie between 0 and 1, not {options.error_rate}")
-    if options.oracle not in ("people", "labels"):
-        raise InputError(f"--oracle takes people or labels, not {options.oracle!r}")
+    if options.oracle not in oracles:
+        raise InputError(f"--oracle takes {' or '.join(oracles)}, not {options.oracle!r}")
     if options.overlap is not None:
         check_overlap(options.overlap)
         if options.oracle != "people" and options.overlap > 1:
@@ -85,13 +86,13 @@ def open_campaign(workspace: str, name: str, kind: str, options: Options) -> Cam
 
 def _settings(folder: CampaignFolder, kind: str, options: Options) -> Settings:
     method, parameters = options.resolved_method, options.parameters()
-    inputs = open_inputs(folder)
+    inputs = open_inputs(folder, vectors=kind != "cluster" or needs_vectors(method, parameters))
     return Settings(
         kind=kind,
         method=method,
         seed=options.seed or 0,
         level=options.level if options.level is not None else 0.95,
-        metric=inputs.metric,
+        metric=inputs.metric or "none",
         items=inputs.countable,
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         version=__version__,
@@ -118,8 +119,10 @@ def _require_same(folder: CampaignFolder, kind: str, options: Options) -> None:
             )
 
 
-def open_inputs(folder: CampaignFolder) -> Inputs:
+def open_inputs(folder: CampaignFolder, *, vectors: bool = True) -> Inputs:
     """What the sampler reads. On a host that has no row cache yet this takes a while, so it is done with a bar."""
+    if not vectors:
+        return items_alone(folder.workspace)
     with progress_when_needed("Reading vectors", "vectors") as report:
         return load_inputs(folder.workspace, report)
 

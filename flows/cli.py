@@ -283,17 +283,38 @@ def cluster(
     workspace: Workspace,
     campaign: CampaignName = "cluster",
     method: Annotated[
-        str | None, typer.Option(metavar="auto|evidence|hacc", help="How to group; auto needs no K.", show_default="auto")
+        str | None,
+        typer.Option(metavar="auto|evidence|apc|hacc|iu-red|…", help="How to group; auto needs no K.", show_default="auto"),
     ] = None,
     clusters: Annotated[
         int | None,
         typer.Option(metavar="K", help="How many groups. hacc takes a count's estimate if it is not told.", show_default=False),
     ] = None,
     budget: Annotated[int, typer.Option(help="How many questions may be asked, in all. A larger one goes on.")] = 600,
-    oracle: Annotated[str, typer.Option(metavar="people|labels", help="Who answers: people, or the label column.")] = "people",
-    error_rate: Annotated[float, typer.Option(metavar="E", help="With --oracle labels: lie with this probability.")] = 0.0,
+    oracle: Annotated[
+        str,
+        typer.Option(
+            metavar="people|labels|similarity", help="Who answers: people, the label column, or (ratings) the embeddings."
+        ),
+    ] = "people",
+    error_rate: Annotated[
+        float, typer.Option(metavar="E", help="With labels: lie with this probability; with similarity: deviation of the noise.")
+    ] = 0.0,
+    prior: Annotated[
+        float | None,
+        typer.Option(
+            metavar="W", help="Ratings: weight of the embeddings' similarity until a pair is rated.", show_default="none"
+        ),
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(metavar="R", help="Ratings: how often one pair may be rated.", show_default="3")
+    ] = None,
     overlap: Overlap = None,
     seed: Annotated[int | None, typer.Option(help="The same seed and answers give the same questions.", show_default="0")] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="For the method (docs/grouping.md); several times.", show_default=False),
+    ] = None,
     compute: GroupingCompute = None,
     workers: Workers = None,
     memory_limit: Memory = None,
@@ -301,7 +322,12 @@ def cluster(
 ) -> None:
     """Give every item its group, from as few questions as possible; labels.parquet is the result.
 
+    Most methods ask whether two items are the same. iu-red asks how similar they are, on a scale, and needs neither embeddings
+    nor neighbours; also iu-red-pure, s-and-t, s-and-t-pure, random-ratings.
+
     Example: cccount cluster census --budget 600 --oracle labels
+
+    Example: cccount cluster photos --method iu-red --clusters 2 --budget 900
     """
     report = _run(
         "cluster",
@@ -314,9 +340,12 @@ def cluster(
         oracle=oracle,
         error_rate=error_rate,
         overlap=overlap,
+        parameter=parameter,
         compute=compute,
         workers=workers,
         memory_limit=memory_limit,
+        prior=prior,
+        repeats=repeats,
     )
     _show(report, json_, texts.grouped)
 
@@ -537,6 +566,12 @@ def annotators_remove(
 def report(
     workspace: Workspace,
     campaign: Annotated[str | None, typer.Option(help="Only this campaign.", show_default=False)] = None,
+    price: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P", help="What a question costs: campaigns that ask for ratings say what was spent.", show_default=False
+        ),
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Write one self-contained report.html: it opens anywhere, also offline.
@@ -545,7 +580,7 @@ def report(
     """
     from flows.report import write_reports
 
-    _show(write_reports(workspace, campaign), json_, texts.reported)
+    _show(write_reports(workspace, campaign, price), json_, texts.reported)
 
 
 @app.command()

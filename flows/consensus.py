@@ -1,6 +1,5 @@
 """The k-means runs of an Active-HACC campaign on a Dask cluster: a run is a task."""
 
-import shutil
 from functools import partial
 
 import numpy as np
@@ -11,6 +10,7 @@ from cccount_dist.clustering.methods import GroupingInputs
 from cccount_dist.similarity.partial import write_arrays
 from flows.compute import open_client, run_tasks
 from storage.campaigns import CampaignFolder
+from storage.scratch import remove_all
 
 _SMALL = 2e10  # multiplications of all runs, for one iteration: below, they are done before a cluster has started
 
@@ -34,7 +34,7 @@ def prepare_consensus(
     rows = scratch / "rows"
     write_arrays(rows, units.rows, units.weight)
     with open_client(compute or "local", workers=workers, memory_limit=memory_limit) as client:
-        run = partial(consensus_run, str(rows), units.clusters, units.seed)
+        run = partial(consensus_run, rows, units.clusters, units.seed)
         found = run_tasks(client, run, range(units.runs), describe="k-means runs", unit="runs")
     write_consensus(folder, np.stack(found))
-    shutil.rmtree(scratch)
+    remove_all(scratch)

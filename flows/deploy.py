@@ -53,7 +53,7 @@ def zombie_automation() -> Automation:
         trigger=EventTrigger(
             after={"prefect.flow-run.heartbeat"},
             expect={"prefect.flow-run.heartbeat", *(f"prefect.flow-run.{end}" for end in ends)},
-            match={"prefect.resource.id": "prefect.flow-run.*"},  # type: ignore[arg-type]  pydantic makes the model of it
+            match={"prefect.resource.id": "prefect.flow-run.*"},
             for_each={"prefect.resource.id"},
             posture=Posture.Proactive,
             threshold=1,
@@ -85,7 +85,7 @@ def _make_pool(client: SyncPrefectClient, name: str) -> None:
 
 def _replace_automation() -> None:
     with suppress(ValueError):  # there is none yet
-        Automation.read(name=ZOMBIES).delete()  # type: ignore[attr-defined]  also a coroutine, where there is a loop
+        Automation.read(name=ZOMBIES).delete()  # type: ignore[attr-defined] # a coroutine only inside a loop
     zombie_automation().create()
 
 

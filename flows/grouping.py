@@ -4,9 +4,10 @@ import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cccount_dist.clustering.methods import NEEDS_CLUSTERS, resolve_method
+from cccount_dist.clustering.methods import NEEDS_CLUSTERS, RATING_METHODS, check_told, needs_vectors, resolve_method
 from cccount_dist.clustering.result import Grouping
 from cccount_dist.clustering.runner import ClusterRunner, grouping_inputs
+from cccount_dist.inputs import Inputs
 from cccount_dist.runner import Progress
 from flows.campaign import check_common, open_campaign, open_inputs, run_to_the_end
 from storage.campaigns import CampaignFolder
@@ -28,15 +29,22 @@ class ClusterOptions:
     error_rate: float = 0.0
     overlap: int | None = None
     clusters_from: str | None = None  # the count campaign that `clusters` is the estimate of
+    prior: float | None = None
+    repeats: int | None = None
+    parameter: tuple[str, ...] = ()  # NAME=VALUE, for the method
 
     @property
     def level(self) -> None:
         """A grouping has no interval."""
 
     def __post_init__(self) -> None:
-        check_common(self)
+        check_common(self, ("people", "labels", "similarity"))
         if self.clusters is not None and self.clusters < 1:
             raise InputError(f"--clusters must be at least 1, not {self.clusters}")
+        for name, value in self._of_ratings.items():
+            if self.method is not None and self.resolved_method not in RATING_METHODS:
+                raise InputError(f"--{name} {value} is for methods that ask for ratings: {', '.join(RATING_METHODS)}")
+        check_told(self.resolved_method, self.clusters, self._for_method | (self._of_ratings if self.method is not None else {}))
 
     @property
     def resolved_method(self) -> str:
@@ -44,14 +52,41 @@ class ClusterOptions:
 
     @property
     def without(self) -> dict[str, object]:
-        return {"clusters": None, "clusters_from": None}
+        return dict.fromkeys(("clusters", "clusters_from", "prior", "repeats"))
 
     def goal(self) -> Goal:
         return Goal(self.budget, self.oracle, self.error_rate)
 
     def parameters(self) -> dict[str, Scalar]:
         told: dict[str, Scalar | None] = {"clusters": self.clusters, "clusters_from": self.clusters_from}
-        return {name: value for name, value in told.items() if value is not None}
+        return {name: value for name, value in told.items() if value is not None} | self._for_method | self._of_ratings
+
+    @property
+    def _for_method(self) -> dict[str, Scalar]:
+        return dict(_parsed(one) for one in self.parameter)
+
+    @property
+    def _of_ratings(self) -> dict[str, Scalar]:
+        given = {"prior": self.prior, "repeats": self.repeats}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def _parsed(given: str) -> tuple[str, Scalar]:
+    """
+    >>> _parsed("nearest=3"), _parsed("threshold=0.5"), _parsed("refit=false"), _parsed("recall=top")
+    (('nearest', 3), ('threshold', 0.5), ('refit', False), ('recall', 'top'))
+    """
+    name, equals, text = given.partition("=")
+    if not equals or not name or not text:
+        raise InputError(f"--parameter {given!r}: write NAME=VALUE")
+    if text in ("true", "false"):
+        return name, text == "true"
+    for kind in (int, float):
+        try:
+            return name, kind(text)
+        except ValueError:
+            continue
+    return name, text
 
 
 def cluster(workspace: str, campaign: str, options: ClusterOptions, **compute: Any) -> dict[str, Any]:
@@ -62,7 +97,7 @@ def cluster(workspace: str, campaign: str, options: ClusterOptions, **compute: A
     options = with_counted_clusters(workspace, campaign, options)
     folder = open_campaign(workspace, campaign, "cluster", options)
     with folder.lease() as lease:
-        inputs = open_inputs(folder)
+        inputs = _inputs(folder)
         if folder.settings().method == "hacc":
             from flows.consensus import prepare_consensus
 
@@ -98,8 +133,13 @@ def with_counted_clusters(workspace: str, campaign: str, options: ClusterOptions
 def advance_grouping(folder: CampaignFolder) -> dict[str, Any]:
     """One step of a grouping campaign."""
     with folder.lease() as lease:
-        reached = ClusterRunner(folder, lease, open_inputs(folder)).step()
+        reached = ClusterRunner(folder, lease, _inputs(folder)).step()
     return describe_grouping(folder, reached)
+
+
+def _inputs(folder: CampaignFolder) -> Inputs:
+    settings = folder.settings()
+    return open_inputs(folder, vectors=needs_vectors(settings.method, settings.parameters))
 
 
 def describe_grouping(folder: CampaignFolder, reached: Progress[Grouping]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cccount_dist.campaign import Campaign
+from cccount_dist.clustering.methods import RATING_METHODS
 from cccount_dist.report.chart import MOST_POINTS
 from cccount_dist.report.facts import CollectionFacts, JudgedPair, Thumbnail
 from cccount_dist.report.groupfacts import GroupingFacts, NextPair, Refresh, Sheet
@@ -19,6 +20,7 @@ from cccount_dist.report.thumbnails import thumbnail
 from cccount_dist.report.wording import thinned
 from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer
 from flows.progress import progress
+from flows.ratingreport import rating_facts
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
 from storage.schema import GROUPINGS, LABELS, NEXT
@@ -29,8 +31,10 @@ MOST_AGAINST = 12
 _SIDE = 96  # pixels of a picture: with some two hundred of them a report stays below 2 MB
 
 
-def gather_grouping(folder: CampaignFolder, collection: Collection, about: CollectionFacts) -> GroupingFacts:
-    """Return everything that the report of this campaign says."""
+def gather_grouping(
+    folder: CampaignFolder, collection: Collection, about: CollectionFacts, price: float | None = None
+) -> GroupingFacts:
+    """Return everything that the report of this campaign says; `price` is that of a question."""
     opened = Campaign(folder)
     ledger, questions = opened.ledger, opened.questions
     settled = [row for question in questions if (row := ledger.settled(question.id)) is not None]
@@ -64,6 +68,7 @@ def gather_grouping(folder: CampaignFolder, collection: Collection, about: Colle
         warning=_last_warning(folder),
         version=__version__,
         written_at=datetime.now(UTC),
+        ratings=rating_facts(folder, collection, given, labels, price) if opened.settings.method in RATING_METHODS else None,
     )
 
 

@@ -5,6 +5,7 @@ log; of the images, one at a time.
 """
 
 import json
+import math
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -29,6 +30,7 @@ from flows.groupreport import gather_grouping
 from flows.progress import progress
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
+from storage.errors import InputError
 from storage.schema import EMBEDDINGS, ESTIMATES, GROUPINGS
 from storage.version import __version__
 from storage.workspace import Workspace
@@ -36,12 +38,14 @@ from storage.workspace import Workspace
 _MOST_FAILED = 20  # failed images that are named
 
 
-def write_reports(workspace: str, campaign: str | None) -> dict[str, Any]:
-    """Write the report of one campaign, or of all, and return where they are."""
+def write_reports(workspace: str, campaign: str | None, price: float | None = None) -> dict[str, Any]:
+    """Write the report of one campaign, or of all, and return where they are; `price` is that of a question."""
+    if price is not None and not 0.0 <= price < math.inf:
+        raise InputError(f"--price must be 0 or more, not {price}")
     opened = Workspace.open(workspace)
     collection = opened.collection()
     folders = [CampaignFolder(opened, name) for name in (opened.campaigns() if campaign is None else [campaign])]
-    return {"files": [_write(folder, collection) for folder in folders]}
+    return {"files": [_write(folder, collection, price) for folder in folders]}
 
 
 def refresh_report(workspace: str, campaign: str) -> str | None:
@@ -59,13 +63,13 @@ def refresh_report(workspace: str, campaign: str) -> str | None:
     return _write(folder, opened.collection())
 
 
-def _write(folder: CampaignFolder, collection: Collection) -> str:
+def _write(folder: CampaignFolder, collection: Collection, price: float | None = None) -> str:
     kind = folder.settings().kind
     if kind == "subcluster":
         return str(browse(folder.workspace.location, folder.name)["file"])
     mark = _mark(folder)  # before the answers are read: if some come meanwhile, the report is written once more
     if kind == "cluster":
-        page = groups_page(gather_grouping(folder, collection, _collection(folder.workspace, collection)))
+        page = groups_page(gather_grouping(folder, collection, _collection(folder.workspace, collection), price))
     else:
         page = report_page(gather(folder, collection))
     return folder.write_result("report.html", page.encode() + mark)
@@ -96,7 +100,7 @@ def gather(folder: CampaignFolder, collection: Collection) -> CountFacts:
         contradictions=ledger.contradictions,
         pending=len(ledger.pending(questions)),
         exact=ledger.constraints.clusters(settings.items) if complete else None,
-        annotators=Counter(row.annotator for row in given),
+        annotators=Counter(vote.annotator for question in questions for vote in ledger.votes(question.id)),
         pairs=_pairs(choose_pairs(row for row in given if row.u != row.v), collection),
         seconds_per_pair=folder.goal().pair_seconds,
         version=__version__,

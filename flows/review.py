@@ -21,6 +21,7 @@ from cccount_dist.review.annotators import Annotators
 from cccount_dist.review.app import make_app
 from cccount_dist.review.desks import Desks
 from cccount_dist.review.signin import Door
+from flows.sealing import Sealer
 from flows.supply import Supplier
 from storage.errors import InputError
 from storage.workspace import Workspace
@@ -58,7 +59,9 @@ def review(workspace: str, options: ReviewOptions, *, as_json: bool = False) -> 
     secure = options.certificate is not None
     url = f"http{'s' if secure else ''}://{_authority(options.host, listener.getsockname()[1])}/"
     with ExitStack() as running:
-        watcher: Supplier | Unattended = Unattended()
+        watcher: Supplier | Sealer | Unattended = Unattended()
+        if opened.is_remote and not options.advance:
+            watcher = running.enter_context(Sealer(opened))
         if options.advance:
             watcher = running.enter_context(Supplier(workspace, [campaign.name for campaign in desks.campaigns()]))
         _announce(url, door, desks, as_json=as_json)

@@ -96,14 +96,28 @@ def cluster(
     oracle: str = "people",
     error_rate: float = 0.0,
     overlap: int | None = None,
+    parameter: list[str] | None = None,
     compute: str | None = None,
     workers: int | None = None,
     memory_limit: str | None = None,
+    prior: float | None = None,
+    repeats: int | None = None,
 ) -> Report:
     """Start a grouping campaign or go on with it, until its budget is used or it waits for people."""
     from flows.grouping import ClusterOptions, cluster
 
-    options = ClusterOptions(method, clusters, seed, budget, oracle, error_rate, overlap)
+    options = ClusterOptions(
+        method,
+        clusters,
+        seed,
+        budget,
+        oracle,
+        error_rate,
+        overlap,
+        prior=prior,
+        repeats=repeats,
+        parameter=tuple(parameter or ()),
+    )
     return cluster(workspace, campaign, options, compute=compute, workers=workers, memory_limit=memory_limit)
 
 

@@ -129,7 +129,7 @@ def benchmarked(r: Report) -> str:
 
 
 def exported(r: Report) -> str:
-    todo = "Fill in `value` (same, different, unsure) and import the file."
+    todo = "Fill in `value` (same, different, unsure; a rating: a number from 0 to 1) and import the file."
     if "config" in r:
         todo = f"Its labelling config is {r['config']}; import what it exports as JSON."
     return f"{r['file']}: {r['answered']:,} answers, {r['pending']:,} open questions. {todo}"

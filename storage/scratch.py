@@ -1,5 +1,6 @@
 """Partial results of a stage, where all workers see them: files of a folder, or objects of the workspace's store."""
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,6 +52,15 @@ def write_whole(path: ScratchPath, pieces: list[bytes | memoryview]) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def remove_all(folder: ScratchPath) -> None:
+    """Remove a folder of partial results."""
+    if isinstance(folder, StorePath):
+        folder.objects.delete(folder.key)
+        return
+    with explaining(folder):
+        shutil.rmtree(folder)
+
+
 def read_whole(path: ScratchPath) -> bytes:
     if isinstance(path, StorePath):
         return path.read_bytes()
@@ -58,4 +68,4 @@ def read_whole(path: ScratchPath) -> bytes:
         return path.read_bytes()
 
 
-__all__ = ["ScratchPath", "StorePath", "read_whole", "write_whole"]
+__all__ = ["ScratchPath", "StorePath", "read_whole", "remove_all", "write_whole"]

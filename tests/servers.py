@@ -121,7 +121,7 @@ class Postgres:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _ready(self) -> int:
-        command = [self.binaries / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        command = [str(self.binaries / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
         return subprocess.run(command, check=False).returncode
 
     def _run(self, program: str, *arguments: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,10 @@ from storage.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class GroupingInputs:
-    """Everything that a grouping sampler may be made from; part of what makes its questions reproducible."""
+    """Everything that a grouping sampler may be made from; part of what makes its questions reproducible.
+
+    Methods that do not need vectors (`needs_vectors`) take arrays without columns, see `without_vectors`.
+    """
 
     vectors: NDArray[np.float32]  # (n, d), prepared for dot products; may be a memory map
     neighbors: NDArray[np.int32]  # (n, k) most similar items, most similar first; -1 for an item without a vector
@@ -22,6 +26,24 @@ class GroupingInputs:
     clusters: int | None = None  # None: not told
     parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     consensus: NDArray[np.uint16] | None = None  # of hacc: labels of k-means runs that were computed before
+    usable: NDArray[np.bool_] | None = None  # (n,) items that may be asked about; None: those that have neighbours
+
+    @property
+    def present(self) -> NDArray[np.int64]:
+        """The items that may be asked about."""
+        return np.flatnonzero(self.neighbors[:, 0] >= 0 if self.usable is None else self.usable)
+
+
+def without_vectors(
+    usable: NDArray[np.bool_],
+    seed: int,
+    clusters: int | None = None,
+    parameters: Mapping[str, str | int | float | bool] | None = None,
+) -> GroupingInputs:
+    """Return the inputs for objects of which nothing is known but that they are there."""
+    shape = (len(usable), 0)
+    none = np.empty(shape, np.float32)
+    return GroupingInputs(none, np.empty(shape, np.int32), none, seed, clusters, parameters or {}, usable=usable)
 
 
 Builder = Callable[[GroupingInputs], Sampler[Grouping]]
@@ -37,13 +59,7 @@ def _hacc(inputs: GroupingInputs) -> Sampler[Grouping]:
 def _evidence(inputs: GroupingInputs) -> Sampler[Grouping]:
     from cccount_dist.clustering.evidence.sampler import evidence_sampler
 
-    if inputs.parameters:
-        raise InputError(f"evidence has no parameter {next(iter(inputs.parameters))!r}: it takes none")
-    if inputs.clusters is not None:
-        raise InputError(
-            "evidence finds the number of clusters itself: leave --clusters out, or use --method hacc, which needs it"
-        )
-    return evidence_sampler(inputs.vectors, inputs.neighbors)
+    return evidence_sampler(inputs.vectors, inputs.neighbors, stop=float(inputs.parameters.get("stop", EVIDENCE_STOP)))
 
 
 def _apc(inputs: GroupingInputs) -> Sampler[Grouping]:
@@ -52,9 +68,28 @@ def _apc(inputs: GroupingInputs) -> Sampler[Grouping]:
     return apc(inputs)
 
 
-_BUILDERS: dict[str, Builder] = {"evidence": _evidence, "apc": _apc, "hacc": _hacc}
+def _spectral(rule: Literal["iu-red", "s-and-t", "random"], *, interleaved: bool = True) -> Builder:
+    def build(inputs: GroupingInputs) -> Sampler[Grouping]:
+        from cccount_dist.clustering.spectral.build import spectral
+
+        return spectral(inputs, rule, interleaved=interleaved)
+
+    return build
+
+
+# Methods that ask how similar two items are, on a scale: spectral clustering, each but the last also without random questions.
+_RATING: dict[str, Builder] = {
+    "iu-red": _spectral("iu-red"),
+    "iu-red-pure": _spectral("iu-red", interleaved=False),
+    "s-and-t": _spectral("s-and-t"),
+    "s-and-t-pure": _spectral("s-and-t", interleaved=False),
+    "random-ratings": _spectral("random"),
+}
+_BUILDERS: dict[str, Builder] = {"evidence": _evidence, "apc": _apc, "hacc": _hacc, **_RATING}
 METHODS = tuple(_BUILDERS)
+RATING_METHODS = tuple(_RATING)
 NEEDS_CLUSTERS = frozenset({"hacc"})  # methods that must be told K
+EVIDENCE_STOP = 1.0  # expected F score at which `evidence` stops by itself; 1: only when nothing is left to ask
 AUTO = "evidence"  # what `auto` stands for: never told K, and the best one on every data set that was measured
 
 
@@ -71,6 +106,41 @@ def resolve_method(method: str) -> str:
     return method
 
 
+def check_told(method: str, clusters: int | None, parameters: Mapping[str, str | int | float | bool]) -> None:
+    """Raise `InputError` if the method cannot use what it is told; before a campaign is frozen with it."""
+    if clusters is not None and method not in (*NEEDS_CLUSTERS, *RATING_METHODS):
+        raise InputError(
+            f"{method} finds the number of clusters itself: leave --clusters out, or use --method hacc, which needs it"
+        )
+    if method == "apc":
+        from cccount_dist.clustering.apc.parameters import parameters_from
+
+        parameters_from(parameters)
+    if method in RATING_METHODS:
+        from cccount_dist.clustering.spectral.parameters import parameters_from as rating_parameters_from
+
+        rating_parameters_from(parameters)
+        if method.startswith("s-and-t") and clusters is not None and clusters > 2:
+            raise InputError(f"{method} makes two groups, not {clusters}: use iu-red for more")
+    if method == "evidence":
+        for name, value in parameters.items():
+            if name != "stop":
+                raise InputError(f"evidence has no parameter {name!r}: it takes stop")
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= 1.0:
+                raise InputError(f"stop is {value!r}: it must be a number above 0, and 1 to never stop before the budget")
+
+
+def needs_vectors(method: str, parameters: Mapping[str, str | int | float | bool]) -> bool:
+    """Whether the method works on vectors and neighbours. One that asks for ratings does only if they give a prior similarity.
+
+    >>> needs_vectors("evidence", {}), needs_vectors("iu-red", {}), needs_vectors("iu-red", {"prior": 0.2})
+    (True, False, True)
+    """
+    return resolve_method(method) not in RATING_METHODS or bool(parameters.get("prior"))
+
+
 def make_grouper(method: str, inputs: GroupingInputs) -> Sampler[Grouping]:
     """Return a new sampler that groups the items."""
-    return _BUILDERS[resolve_method(method)](inputs)
+    name = resolve_method(method)
+    check_told(name, inputs.clusters, inputs.parameters)
+    return _BUILDERS[name](inputs)

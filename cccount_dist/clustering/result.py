@@ -12,11 +12,13 @@ from cccount_dist.sampling.types import Question
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """A cluster number for every item: 0, 1, 2, … by first appearance; -1 for an item without a vector."""
+    """A cluster number for every item, from 0 by first appearance; -1 without a vector, or before a grouping is known."""
 
     labels: NDArray[np.int64]  # (n,)
     # What the person who pays for the answers should know, for example that the embedding hardly helps.
     warning: str | None = field(default=None, kw_only=True)
+    # How many classes there are, small leftovers of larger ones not counted; None if the method does not say.
+    expected_classes: float | None = field(default=None, kw_only=True)
 
     @property
     def clusters(self) -> int:

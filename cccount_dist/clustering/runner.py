@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.methods import GroupingInputs, make_grouper
+from cccount_dist.clustering.methods import GroupingInputs, make_grouper, needs_vectors, without_vectors
 from cccount_dist.clustering.result import Grouping, Previewing
 from cccount_dist.inputs import Inputs
 from cccount_dist.metrics import ari, entropy, nmi
@@ -71,11 +71,13 @@ class ClusterRunner(CampaignRunner[Grouping]):
 def grouping_inputs(folder: CampaignFolder, inputs: Inputs) -> GroupingInputs:
     """Return what the sampler of a campaign is made from."""
     settings = folder.settings()
-    neighbors, similarity = _neighbor_lists(folder.workspace)
     given = dict(settings.parameters)
     given.pop("clusters_from", None)  # where K was taken from is for people
     clusters = given.pop("clusters", None)
     told = None if clusters is None else int(clusters)
+    if not needs_vectors(settings.method, given):
+        return without_vectors(~np.isnan(inputs.degree), settings.seed, told, given)
+    neighbors, similarity = _neighbor_lists(folder.workspace)
     return GroupingInputs(inputs.vectors, neighbors, similarity, settings.seed, told, given)
 
 

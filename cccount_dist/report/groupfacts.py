@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from cccount_dist.report.facts import CollectionFacts, JudgedPair, Thumbnail
+from cccount_dist.report.spectral import RatingFacts
 from storage.settings import Goal, Settings
 
 
@@ -63,6 +64,7 @@ class GroupingFacts:
     warning: str | None
     version: str
     written_at: datetime
+    ratings: RatingFacts | None = None  # of a campaign that asks for ratings
 
     @property
     def last(self) -> Refresh | None:

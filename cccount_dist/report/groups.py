@@ -10,6 +10,7 @@ from cccount_dist.report.gallery import picture
 from cccount_dist.report.groupfacts import GroupingFacts, NextPair, Sheet
 from cccount_dist.report.lines import lines
 from cccount_dist.report.markup import Html, element, facts_list, joined, name_of, table
+from cccount_dist.report.spectral import ratings_section
 from cccount_dist.report.style import CSS
 from cccount_dist.report.wording import plural, thinned, verdict
 
@@ -26,6 +27,7 @@ _STYLE = """
 _METHODS = {
     "evidence": "Answers are evidence: they teach a model which blocks of similar items are one, and can be out-voted.",
     "apc": "Active probabilistic clustering: many pure clusters, joined and split by answers about their central items.",
+    "iu-red": "Spectral clustering of ratings: asks for the rating that would move the least certain item most.",
     "hacc": "Active hierarchical clustering: the question whose answer is expected to change the clusters most.",
 }
 
@@ -42,7 +44,8 @@ def groups_page(facts: GroupingFacts) -> str:
         element("title", f"{large} · {facts.campaign} · cccount"),
         element("style", Html(CSS + _STYLE)),
     )
-    sections = (_course(facts), _sizes(facts), _sheets(facts), _doubts(facts), _next(facts), _how(facts))
+    rated = Html() if facts.ratings is None else ratings_section(facts.ratings)
+    sections = (_course(facts), rated, _sizes(facts), _sheets(facts), _doubts(facts), _next(facts), _how(facts))
     when = f"{facts.written_at:%Y-%m-%d %H:%M} UTC"
     foot = element("footer", element("p", f"Written by cccount {facts.version} on {when}. This file needs no network."))
     body = element("body", element("main", _answer(facts, large, below), *sections), foot)
@@ -195,7 +198,8 @@ def _two(pair: JudgedPair | NextPair) -> Html:
 
 def _how(facts: GroupingFacts) -> Html:
     settings, goal = facts.settings, facts.goal
-    who = "people" if goal.oracle == "people" else "the label column, as a simulation of people"
+    simulated = "the embeddings" if goal.oracle == "similarity" else "the label column"
+    who = "people" if goal.oracle == "people" else f"{simulated}, as a simulation of people"
     if goal.error_rate:
         who += f"; {goal.error_rate:.3g} of these answers were made wrong on purpose"
     rows: list[tuple[str, str]] = [

@@ -5,6 +5,7 @@ median: somebody went for coffee. An hour of work has no gaps of more than two m
 few numbers a person.
 """
 
+import math
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from cccount_dist.sampling.ledger import LoggedAnswer
 _LOOKS = 1000  # newest looks of each kind that the seconds are learnt from
 _GAP_SECONDS = 120.0
 _CUT = 5.0
+_BUSY_MINUTES, _MINUTES_AHEAD, _SHEETS_AHEAD = 15, 5, 8
+MOST_AHEAD = 4096
 
 
 @dataclass
@@ -32,7 +35,6 @@ class Activity:
         self._people: dict[str, _Person] = {}
         self._pairs: deque[float] = deque(maxlen=_LOOKS)
         self._pages: deque[float] = deque(maxlen=_LOOKS)
-        self._times: deque[int] = deque(maxlen=10 * _LOOKS)
 
     def take(self, rows: Iterable[LoggedAnswer]) -> None:
         given = [row for row in rows if row.undoes is None and row.is_vote and row.annotator and row.at is not None]
@@ -42,7 +44,6 @@ class Activity:
             gap = row.seconds if person.last is None else ((row.at or 0) - person.last) / 1e6
             person.seconds += min(max(gap, 0.0), _GAP_SECONDS)
             person.last = row.at
-            self._times.append(row.at or 0)
         for (_, page), look in groupby(given, key=lambda row: (row.annotator, row.page)):
             took = [row.seconds for row in look if row.seconds > 0.0]
             if page is None:
@@ -66,9 +67,16 @@ class Activity:
     def seconds_per_page(self) -> float | None:
         return _mean(self._pages)
 
-    def per_minute(self, now: int, minutes: int = 15) -> float:
-        """Answers in a minute, of all people together, over the last `minutes`; `now` in microseconds since 1970."""
-        return sum(at > now - minutes * 60_000_000 for at in self._times) / minutes
+
+def questions_ahead(rows: Iterable[LoggedAnswer], now: int, *, least: int, overlap: int) -> int:
+    """Return how many questions should lie ready so that nobody waits for the next step, which may be five minutes away.
+
+    What people, not files, answered in the last quarter of an hour before `now` (microseconds since 1970), in that time, and the
+    sheets that the page of each of them has fetched already.
+    """
+    late = [row for row in rows if row.source == "people" and now - (row.at or 0) < _BUSY_MINUTES * 60_000_000]
+    busy = math.ceil(len(late) / _BUSY_MINUTES / overlap * _MINUTES_AHEAD) + _SHEETS_AHEAD * len({row.annotator for row in late})
+    return max(least, min(busy, MOST_AHEAD))
 
 
 def _mean(seconds: deque[float]) -> float | None:

@@ -19,9 +19,10 @@ from starlette.concurrency import run_in_threadpool
 
 from cccount_dist.campaign import Response as Answer
 from cccount_dist.embedding.images import UnreadableImageError
+from cccount_dist.review.browse import browsing
 from cccount_dist.review.desk import Desk
 from cccount_dist.review.desks import Desks
-from cccount_dist.review.guard import LOOPBACK, Guard
+from cccount_dist.review.guard import Guard
 from cccount_dist.review.images import Side
 from cccount_dist.review.models import (
     AnswerBody,
@@ -75,10 +76,11 @@ def make_app(desks: Desks, door: Door, watcher: Watcher) -> FastAPI:
         desks.close()
 
     app = FastAPI(title="cccount review", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
-    app.add_middleware(Guard, hosts=lambda: LOOPBACK if door.is_open else None)
+    app.add_middleware(Guard, hosts=lambda: door.hosts)
     app.add_exception_handler(CccountError, _explain)
     app.include_router(_pages())
     app.include_router(_signing_in(desks, door))
+    app.include_router(browsing(desks, door))
     app.include_router(_reviewing(desks, door, watcher))
     return app
 
@@ -102,6 +104,10 @@ def _pages() -> APIRouter:
     @router.get("/progress")
     async def progress() -> Response:
         return served("progress.html")
+
+    @router.get("/browse")
+    async def browse() -> Response:
+        return served("browse.html")
 
     @router.get("/static/{name}")
     async def static(name: str) -> Response:
@@ -170,7 +176,7 @@ def _reviewing(desks: Desks, door: Door, watcher: Watcher) -> APIRouter:
     async def sheets(campaign: _CampaignName, at: At, count: Annotated[int, Query(ge=1, le=64)] = 8) -> Sheets:
         def work() -> Sheets:
             found = [desks.sheet(at.desk, sheet) for sheet in at.desk.take(at.who, count)]
-            return Sheets(sheets=found, state="running" if found else at.desk.standing().state)
+            return Sheets(sheets=found, state="running" if found else at.desk.state())
 
         given = await run_in_threadpool(work)
         if len(given.sheets) < count:

@@ -20,13 +20,13 @@ from cccount_dist.review.history import History
 from cccount_dist.review.queue import Queue
 from cccount_dist.review.rates import estimate, evidence_of
 from cccount_dist.review.sheets import Answered, Candidate, ItemFacts, Receipt, Rejection, Sheet, SheetKind
-from cccount_dist.review.standing import Standing, standing_of, with_reliability
+from cccount_dist.review.standing import Standing, standing_of, state_of, with_reliability
 from cccount_dist.sampling.ledger import FLAG, OUTSIDE, LoggedAnswer
 from cccount_dist.sampling.logged import answers_table, microseconds
 from cccount_dist.sampling.reading import Reading
 from cccount_dist.sampling.settling import check_overlap
 from cccount_dist.sampling.types import Question
-from storage.campaigns import CampaignFolder
+from storage.campaigns import RESULTS, CampaignFolder
 from storage.errors import CccountError, InputError, StoreError
 from storage.handouts import Handout, Handouts
 from storage.journal import Journal
@@ -233,6 +233,11 @@ class Desk:
             standing = standing_of(self.folder, self._reading, self._activity, len(self._queue), self._clock())
             evidence = evidence_of(self._reading.ledger)
         return with_reliability(standing, estimate(evidence))  # which takes time, and keeps nobody from answering
+
+    def state(self) -> str:
+        """Running, waiting, done or stopped, as of the last step."""
+        spec, _ = RESULTS[self.folder.settings().kind]
+        return state_of(self.folder, self.folder.last_row(spec))
 
     def item(self, number: int) -> ItemFacts:
         """What is known about an item; `InputError` if there is none of this number."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from cccount_dist.review.annotators import Annotators
+from cccount_dist.review.guard import LOOPBACK
 
 COOKIE = "cccount_token"
 COOKIE_SECONDS = 30 * 24 * 3600
@@ -50,13 +51,21 @@ class Door:
         self.annotators = annotators
         self.local = local
         self.attempts = Attempts()
+        self._was_open = self.is_open
 
     @property
     def is_open(self) -> bool:
         """Whether no token is needed: only for a server that nobody else can reach, and only until there are tokens."""
         return self.local is not None and not self.annotators.names()
 
+    @property
+    def hosts(self) -> frozenset[str] | None:
+        """The names under which the server may be called, as of the last request; None for any. Reads nothing."""
+        return LOOPBACK if self._was_open else None
+
     def who(self, token: str | None) -> str | None:
-        if self.is_open:
-            return self.local
+        was_open, self._was_open = self._was_open, self.is_open
+        if self._was_open:
+            # The first request after the last token is gone was not checked for its host: it is nobody's.
+            return self.local if was_open else None
         return None if not token else self.annotators.who(token)

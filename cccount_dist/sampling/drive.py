@@ -86,7 +86,7 @@ def _answer_group(
             replies.append(Reply(question, value, inferred=True))
             continue
         said = given[question.id]
-        if said is not None and question.kind == "same" and not question.is_vote:
+        if said is not None and not question.is_vote:
             constraints.add(question.u, question.v, said, answer_id(question))
         replies.append(Reply(question, said, inferred=False))
     return replies

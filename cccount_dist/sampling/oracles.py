@@ -122,6 +122,30 @@ def _missing(label: np.generic) -> bool:
     return (isinstance(label, np.integer) and bool(label < 0)) or (isinstance(label, np.floating) and bool(np.isnan(label)))
 
 
+class SimilarityOracle:
+    """Rates two items by the cosine of their vectors, at least 0, with normal noise of deviation `noise`, kept within 0 and 1.
+
+    The noise depends on the seed and the number of the question only. A row of NaN is an item without a vector: unsure.
+
+    >>> SimilarityOracle(np.array([[1, 0], [0.6, 0.8]], np.float32)).answer(Question(0, 0, 1, "rating"))
+    0.6000000238418579
+    """
+
+    def __init__(self, vectors: NDArray[np.float32], *, noise: float = 0.0, seed: int = 0) -> None:
+        self._vectors = vectors
+        self._noise = noise
+        self._seed = seed
+
+    def answer(self, question: Question) -> float | None:
+        if question.kind != "rating":
+            raise InputError("--oracle similarity rates pairs, and this method asks same or different: use --oracle labels")
+        similarity = float(self._vectors[question.u] @ self._vectors[question.v])
+        if np.isnan(similarity):
+            return None
+        random = np.random.Generator(np.random.Philox(key=self._seed, counter=[question.id, 0, 0, 0]))
+        return min(1.0, max(0.0, max(0.0, similarity) + self._noise * float(random.standard_normal())))
+
+
 class FunctionOracle:
     """Calls `function(u, v)` once for each question; it returns True, False, None (unsure), or a rating in [0, 1].
 

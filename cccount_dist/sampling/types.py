@@ -36,8 +36,8 @@ class Question:
 
     @property
     def is_vote(self) -> bool:
-        """Whether its answer stays out of the closure."""
-        return self.purpose.startswith((VOTE, CONFIRM))
+        """Whether its answer stays out of the closure: votes and ratings, also of 0 or 1, are weighed by the sampler."""
+        return self.kind == "rating" or self.purpose.startswith((VOTE, CONFIRM))
 
     @property
     def may_be_inferred(self) -> bool:

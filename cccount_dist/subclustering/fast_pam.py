@@ -11,11 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.subclustering.distances import Floats, Int64s, compiled
+from cccount_dist.subclustering.candidates import candidate_order, restricted_size
+from cccount_dist.subclustering.distances import Floats, Int64s, compiled, distances_from, usable_items
 from storage.errors import InputError
 
 _LEAST = 1e-9  # of the loss: what a swap must save
 _PASSES = 100
+MOST_DISTANCES = 2**29  # 2 GiB
 Costs = NDArray[np.float64]
 
 
@@ -27,6 +29,24 @@ class Medoids:
     labels: Int64s  # (n,) the cluster of every item
     loss: float  # sum of the distances to the medoids
     swaps: int
+
+
+def restricted_pam(
+    vectors: Floats, clusters: int, *, restricted: int | None = None, seed: int = 0, eager: bool = True
+) -> tuple[Medoids, Int64s]:
+    """Return a complete clustering of prepared vectors with medoids from a random restricted set, and the items that they are."""
+    usable = usable_items(vectors)
+    if len(usable) < len(vectors):
+        raise InputError(f"{len(vectors) - len(usable):,} items have no vector: leave them out, all must go to a cluster")
+    count = restricted_size(len(usable), clusters, restricted)
+    if count * len(vectors) > MOST_DISTANCES:
+        raise InputError(
+            f"{count:,} candidates by {len(vectors):,} items are too many distances to hold: "
+            f"restrict the set to {MOST_DISTANCES // len(vectors):,} candidates"
+        )
+    items = candidate_order(usable, seed)[:count]
+    found = fast_pam(distances_from(vectors, items), np.arange(clusters), eager=eager)
+    return found, items[found.medoids]
 
 
 def fast_pam(distances: Floats, first: Int64s, *, eager: bool = True) -> Medoids:

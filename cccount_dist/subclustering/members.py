@@ -70,14 +70,29 @@ class Members:
     def recentre(self, chosen: Int64s, changed: Collection[int]) -> None:
         """Give the subclusters that have another centroid other images."""
         for k in changed:
-            for place in range(self.items.shape[1]):
-                self._clear(k, place)
+            self._held[self.items[k][self.items[k] != EMPTY]] = False
+            self.items[k], self.distance[k], self.reach[k] = EMPTY, np.nan, np.nan
         self._exhausted.clear()
         self._chosen = chosen.copy()
         self._place_centroids(changed)
         for k in changed:
-            for place in range(1, self.items.shape[1]):
-                self._fill(k, place)
+            self._fill_nearest(k)
+
+    def _fill_nearest(self, k: int) -> None:
+        """Fill a subcluster that has its centroid only: in most cases from the centroid's own list, all at once."""
+        first = 1
+        if not self._spare(k):
+            index, squared = self._lists[int(self.items[k, 0])]
+            free = (index >= 0) & ~self._held[index]
+            free[free] = self._known.relations(self.items[k, :1], index[free].astype(np.int64))[0] != 0
+            if not self._unsure:
+                taken = np.flatnonzero(free)[: self.items.shape[1] - 1]
+                first = 1 + len(taken)
+                self.items[k, 1:first] = index[taken]
+                self.distance[k, 1:first] = self.reach[k, 1:first] = self._candidates.real(squared[taken])
+                self._held[index[taken]] = True
+        for place in range(first, self.items.shape[1]):
+            self._fill(k, place)
 
     def repair(self, answered: Pair) -> None:
         """After an answer about two items, replace what cannot stay; what was not checked makes room for what is."""

@@ -2,8 +2,8 @@
 
 Between: are these two centroids the same? Worth P(same). Within: is this image the same as its centroid? Worth
 (1 - P(same)) · (1 - P(the centroid is the same as its most similar other one)). "Same" between centroids, said or implied, makes
-the passive optimisation go on; "different" within a subcluster replaces the image, and that place is asked about first until
-it is filled or has had H_bc / H_wc questions: then it waits.
+the passive optimisation go on until no two are. "Different" within a subcluster replaces the image; that place is asked about
+first until it is filled or has had H_bc / H_wc questions: then it waits.
 
 An answer is taken in by itself, so how answers arrive together changes nothing. Several questions may be open (`waiting.py`).
 Time O(K² + K n) for a question, O(K R) for each swap; memory O(K (K + R)).
@@ -116,13 +116,13 @@ class ActiveSubclustering:
         if asked.purpose == WITHIN and self._members.items[asked.k, [0, asked.place]].tolist() == [asked.u, asked.v]:
             self._tally.tried(asked.k, asked.place, value)
         self._selection.relate(asked.u, asked.v, revised=before is not None)
-        self._fit()
-        changed = self._selection.optimise() if self._selection.infinite_pairs else []
+        fitted = self._fit()
+        changed = self._selection.separate() if self._selection.infinite_pairs else []
         if changed:
             self._members.recentre(self._selection.chosen, changed)
             self._tally.forget(changed)
         self._members.repair(pair)
-        self._look_at_centroids()
+        self._look_at_centroids(None if fitted or changed or before is not None else pair)
 
     def _fit(self) -> bool:
         """Fit λ when there are enough new answers; return whether it was."""
@@ -144,14 +144,26 @@ class ActiveSubclustering:
 
     # -- questions ----------------------------------------------------------------------------------------------------
 
-    def _look_at_centroids(self) -> None:
-        """Renew P(same) of all pairs of centroids, and which of them are not known."""
+    def _look_at_centroids(self, answered: Pair | None = None) -> None:
+        """Renew P(same) of all pairs of centroids and which are not known; or only of those that an answer can have changed."""
         centroids = self._selection.centroids
-        relation = self._known.relations(centroids, centroids)
-        self._between_distance = self._selection.between()
-        self._between = np.where(relation < 0, np.exp(-self._between_distance / self._selection.scale), relation)
-        np.fill_diagonal(self._between, 0.0)
-        self._unknown = relation < 0
+        changed = np.arange(len(centroids))
+        if answered is None:
+            self._between_distance = self._selection.between()
+            self._between = np.empty_like(self._between_distance)
+            self._unknown = np.empty(self._between.shape, np.bool_)
+        else:
+            names = self._known.names(np.array(answered))
+            changed = np.flatnonzero(np.isin(self._known.names(centroids), names))
+            self._between_distance[changed] = self._selection.between(changed)
+            self._between_distance[:, changed] = self._between_distance[changed].T
+        relation = self._known.relations(centroids[changed], centroids)
+        relation[np.arange(len(changed)), changed] = 0
+        believed = np.exp(-self._between_distance[changed] / self._selection.scale)
+        self._between[changed] = np.where(relation < 0, believed, relation)
+        self._between[:, changed] = self._between[changed].T
+        self._unknown[changed] = relation < 0
+        self._unknown[:, changed] = self._unknown[changed].T
 
     def _next(self) -> Asked | None:
         if not self._planned:

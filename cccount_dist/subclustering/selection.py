@@ -1,11 +1,10 @@
-"""K centroids among the candidates, improved one swap at a time: equation 2 of the paper, exactly, for all K · R swaps at once.
+"""K centroids among the candidates, improved one swap at a time: equation 2 of the paper, exactly.
 
     cost = Σ_k Σ_j d(c_k, I_kj) / λ  +  w Σ_{k<l} q(c_k, c_l),      q = -log(1 - exp(-d / λ))
 
-With A[r] = Σ_c q(r, c) a swap c -> r changes it by cost1[r] + A[r] - q(r, c) - cost1[c] - A[c]. A pair that is known to be the
-same, or has distance 0, costs infinitely much: costs are (number of such pairs, finite sum), compared in this order. A pair that
-is known to be different costs nothing. A swap must not overlap with more subclusters than what it replaces.
-Time O(K R) for a swap; memory O(K R). Never R × R.
+A pair that is known to be the same, or has distance 0, costs infinitely much: costs are (number of such pairs, finite sum),
+compared in this order. A pair that is known to be different costs nothing. Between candidates with others that are known to be
+the same, d is the least distance of any two. The best swap is found by `swaps.py`. Memory O(K R), never R × R.
 """
 
 import numpy as np
@@ -13,60 +12,14 @@ from numpy.typing import NDArray
 
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.subclustering.candidates import Candidates
-from cccount_dist.subclustering.distances import Int32s, Int64s, compiled
-
-_LEAST = 1e-9  # what a swap must save: below that it is rounding
-Costs = NDArray[np.float64]
-Marks = NDArray[np.int8]
+from cccount_dist.subclustering.distances import Int32s, Int64s
+from cccount_dist.subclustering.swaps import Costs, Marks, Sums, best_swap
 
 
 def pair_cost(distance: Costs, scale: float) -> Costs:
     """Return -log(1 - exp(-d / λ)), without losing digits where d is small; infinite where it is 0."""
     with np.errstate(divide="ignore"):
         return np.asarray(-np.log(-np.expm1(-distance / scale)))
-
-
-@compiled  # type: ignore[untyped-decorator, unused-ignore]
-def best_swap(
-    own: Costs,
-    pairs: Costs,
-    infinite: Marks,
-    overlaps: Marks,
-    chosen: Int64s,
-    any_overlap: bool,  # noqa: FBT001
-) -> tuple[int, int, int, float]:
-    """Return the swap that lowers the cost most: which centroid, for which candidate, and by how much; (-1, …) if none does.
-
-    own (R,): first part of the cost; pairs, infinite, overlaps (K, R): of each centroid with each candidate. With `any_overlap`
-    only swaps that lower the number of infinite pairs count, and overlap does not matter.
-    """
-    centroids, candidates = pairs.shape
-    total = np.zeros(candidates)
-    endless = np.zeros(candidates, np.int64)
-    touched = np.zeros(candidates, np.int64)
-    taken = np.zeros(candidates, np.uint8)
-    for k in range(centroids):
-        taken[chosen[k]] = 1
-        for r in range(candidates):
-            total[r] += pairs[k, r]
-            endless[r] += infinite[k, r]
-            touched[r] += overlaps[k, r]
-    best_k, best_r, fewer, saved = -1, -1, np.int64(0), -_LEAST
-    for k in range(centroids):
-        c = chosen[k]
-        allowed = touched[c] - overlaps[k, c]
-        before = own[c] + total[c] - pairs[k, c]
-        before_endless = endless[c] - infinite[k, c]
-        for r in range(candidates):
-            change = endless[r] - infinite[k, r] - before_endless
-            if taken[r] or change > fewer or (not any_overlap and touched[r] - overlaps[k, r] > allowed):
-                continue
-            if any_overlap and change >= 0:
-                continue
-            difference = own[r] + total[r] - pairs[k, r] - before
-            if change < fewer or difference < saved:
-                best_k, best_r, fewer, saved = k, r, change, difference
-    return best_k, best_r, int(fewer), saved
 
 
 class Selection:
@@ -111,9 +64,10 @@ class Selection:
         """Return how many pairs of subclusters have a nearest image in common."""
         return int(self._overlaps[:, self.chosen].sum() - len(self.chosen)) // 2
 
-    def between(self) -> Costs:
-        """Return the distances of all centroids to each other (K, K)."""
-        return self.candidates.real(self._squared[:, self.chosen])
+    def between(self, rows: Int64s | None = None) -> Costs:
+        """Return the distances of all centroids to each other (K, K), or of some to all."""
+        squared = self._squared if rows is None else self._squared[rows]
+        return self.candidates.real(squared[:, self.chosen])
 
     def surplus(self) -> NDArray[np.bool_]:
         """Return which subclusters have a centroid that an earlier one has as well, as far as is known."""
@@ -144,36 +98,51 @@ class Selection:
             if len(places):
                 self._columns(places, others)
 
-    def optimise(self) -> list[int]:
-        """Swap until no allowed swap lowers the cost, and return which centroids are others now.
+    def optimise(self) -> None:
+        """Swap until no allowed swap lowers the cost."""
+        self._improve(thoroughly=True)
 
-        Where infinite pairs are left the overlap rule is given up, and then the restricted set grows; if all that does not
-        help there are fewer classes than centroids.
+    def separate(self) -> list[int]:
+        """Swap until no two centroids are known to be the same, and return which are others now.
+
+        To go on to the optimum, as the paper does, moves centroids whose images were checked; it took as many questions or more.
         """
         before = self.chosen.copy()
-        self._first_part()
-        while True:
-            if self.swap():
+        self._improve(thoroughly=False)
+        return [int(k) for k in np.flatnonzero(before != self.chosen)]
+
+    def _improve(self, *, thoroughly: bool) -> None:
+        """Make the best swaps. Where infinite pairs are left the overlap rule is given up, and then the restricted set grows; if
+        all that does not help there are fewer classes than centroids."""
+        sums = self._sums()
+        while thoroughly or self.infinite_pairs:
+            if self.swap(sums):
                 continue
             if not self.infinite_pairs:
                 break
-            if self.swap(any_overlap=True):
+            if self.swap(sums, any_overlap=True):
                 continue
             if not self.candidates.can_grow:
                 break
             self.candidates.grow()
             self._rebuild()
-            self._first_part()
-        return [int(k) for k in np.flatnonzero(before != self.chosen)]
+            sums = self._sums()
 
-    def swap(self, *, any_overlap: bool = False) -> bool:
-        """Make the swap that lowers the cost most, and return whether there was one (`best_swap`)."""
-        k, r, _, _ = best_swap(self._own, self._pairs, self._infinite, self._overlaps, self.chosen, any_overlap)
+    def swap(self, sums: Sums | None = None, *, any_overlap: bool = False) -> bool:
+        """Make the swap that lowers the cost most, and return whether there was one."""
+        sums = sums or self._sums()
+        k, r = best_swap(self._own, self._pairs, self._infinite, self._overlaps, self.chosen, sums, any_overlap=any_overlap)
         if k < 0:
             return False
+        sums.without(k)
         self.chosen[k] = r
         self._row(k)
+        sums.with_(k)
         return True
+
+    def _sums(self) -> Sums:
+        self._first_part()
+        return Sums(self._pairs, self._infinite, self._overlaps)
 
     def _rebuild(self) -> None:
         candidates = self.candidates
@@ -196,6 +165,9 @@ class Selection:
         for name in np.unique(names).tolist():
             if np.count_nonzero(names == name) > 1:
                 self._sets[name] = places[names == name]
+        sizes = [len(places) for places in self._sets.values()]
+        self._starts = np.cumsum([0, *sizes])[:-1]
+        self._grouped = np.concatenate(list(self._sets.values())) if sizes else np.empty(0, np.int64)
 
     def _first_part(self) -> None:
         """Compute the first part of the cost. Images known to be different leave, those known to be the same cost nothing."""
@@ -233,8 +205,9 @@ class Selection:
         candidates = self.candidates
         own = self._sets.get(self._name(place), np.array([place]))
         squared: Int32s = candidates.squared_from(own).min(axis=0)
-        for places in self._sets.values():
-            squared[places] = squared[places].min()
+        if len(self._grouped):
+            least = np.minimum.reduceat(squared[self._grouped], self._starts)
+            squared[self._grouped] = np.repeat(least, np.diff(np.append(self._starts, len(self._grouped))))
         return squared
 
     def _name(self, place: int) -> int:

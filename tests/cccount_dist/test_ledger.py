@@ -110,3 +110,14 @@ def test_two_people_who_disagree_are_a_contradiction_and_the_first_counts() -> N
     assert events == [Answer(0, 0, 1, 1.0)]
     assert ledger.settled(0) == first
     assert ledger.contradictions == 1
+
+
+def test_a_rating_of_exactly_0_or_1_is_no_link() -> None:
+    ledger = Ledger()
+    ledger.know([Question(0, 0, 1, "rating"), Question(1, 0, 1, "rating"), Question(2, 2, 3)])
+    ledger.take([LoggedAnswer("a", 0, 0, 1, 1.0, "people"), LoggedAnswer("b", 1, 0, 1, 0.0, "people")])
+    ledger.take([LoggedAnswer("c", 2, 2, 3, 1.0, "people")])
+    assert (ledger.constraints.known(0, 1), ledger.constraints.known(2, 3)) == (None, 1.0)
+    assert ledger.contradictions == 0
+    ledger.take([LoggedAnswer("d", 0, 0, 1, None, "people", undoes="a")])
+    assert [q.id for q in ledger.pending([Question(0, 0, 1, "rating")])] == [0]

@@ -72,7 +72,7 @@ class Orchestrated:
         self.database.remove()
 
     def kill_database(self) -> str:
-        return self._hurt(self.database.kill, lambda: (time.sleep(1), self.database.start()))
+        return self._hurt(self.database.kill, self.database.start)
 
     def kill_server(self) -> str:
         return self._hurt(lambda: kill_group(self.server), self._start_server)

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -34,6 +35,7 @@ COMPUTE = {
 }
 CAMPAIGN = {
     "kill -9 of the flow that counts": "kill_flow",
+    "kill -9 of the flow that counts, on a disk": "kill_flow_on_disk",
     "flow stopped past its lease, then let go on": "stop_flow",
     "clock of the flow an hour ahead": "clock_ahead",
     "clock of the flow an hour back": "clock_back",
@@ -42,9 +44,14 @@ CAMPAIGN = {
     "requests to the store doubled": "double_store",
     "disk full": "full_disk",
     "kill -9 of the process that takes answers": "kill_reviewer",
+    "kill -9 of the process that takes answers, on a disk": "kill_reviewer_on_disk",
     "store cut off while people answer": "cut_reviewer",
 }
 KINDS = {**COMPUTE, **CAMPAIGN}
+SHORT = (  # for the short form: one of each idea
+    "kill_worker", "kill_scheduler", "kill_compute", "kill_flow", "kill_flow_on_disk", "stop_flow", "clock_ahead", "cut_store",
+    "double_store", "full_disk", "kill_reviewer", "cut_reviewer",
+)  # fmt: skip
 
 
 @dataclass
@@ -65,7 +72,8 @@ class Suite:
         self.disk = disk
         self.records: dict[str, Record] = {}
         self._campaigns = 0
-        self._campaign: str | None = None  # that goes on from fault to fault until it is done
+        self._campaign: dict[str, str] = {}  # of each place one that goes on from fault to fault until it is done
+        self._seen: dict[str, int] = {}  # answers that it had
         self._answers = 0
         self.reference = topology.place("reference")
         topology.make_workspace(self.reference)
@@ -81,6 +89,17 @@ class Suite:
         self._finish(lambda: topology.start("count", self.counted, "whole"))
         self.count_seconds = time.monotonic() - began
         self.log = self._log(self.counted, "whole")
+        self.estimate = self._estimate(self.counted, "whole")
+        self.local = str(topology.folder / "local")
+        topology.copy(self.reference, self.local)
+        began = time.monotonic()
+        self._finish(lambda: topology.start("count", self.local, "whole"))
+        self.local_seconds = time.monotonic() - began
+        assert self._log(self.local, "whole")[1].equals(self.log[1])
+        # People's answers count in all campaigns of a workspace: they get workspaces of their own here.
+        self.asked, self.asked_local = topology.place("asked"), str(topology.folder / "asked")
+        topology.copy(self.reference, self.asked)
+        topology.copy(self.reference, self.asked_local)
         self.computed = topology.place("computed")
         topology.make_workspace(self.computed)
 
@@ -98,7 +117,7 @@ class Suite:
         for process in self.on.flows:
             kill(process)
         self.on.s3.mode = self.on.dask.mode = "pass"
-        self._campaign = None
+        self._campaign.clear()
         self.on.forget_results(self.computed)
 
     # -- computing ------------------------------------------------------------------------------------------------------
@@ -107,7 +126,8 @@ class Suite:
         return self._computing(lambda: kill(self.chance.choice(self.on.workers)))
 
     def kill_scheduler(self) -> str:
-        return self._computing(lambda: self.on.scheduler and kill(self.on.scheduler))
+        assert self.on.scheduler is not None
+        return self._computing(partial(kill, self.on.scheduler))
 
     def kill_compute(self) -> str:
         return self._computing(lambda: kill(self.on.flows[-1]))
@@ -141,6 +161,9 @@ class Suite:
     def kill_flow(self) -> str:
         return self._counting(lambda: kill(self.on.flows[-1]))
 
+    def kill_flow_on_disk(self) -> str:
+        return self._counting(lambda: kill(self.on.flows[-1]), place=self.local)
+
     def cut_store(self) -> str:
         return self._counting(lambda: self._for_a_while(self.on.s3, "cut"))
 
@@ -156,12 +179,13 @@ class Suite:
     def clock_back(self) -> str:
         return self._counting(lambda: kill(self.on.flows[-1], signal.SIGUSR2), follow=True)
 
-    def _counting(self, hurt: Callable[[], object], *, follow: bool = False) -> str:
+    def _counting(self, hurt: Callable[[], object], *, follow: bool = False, place: str | None = None) -> str:
         """Hurt a campaign somewhere on its way. A campaign lives through several faults, until it is done and compared."""
-        name = self._next_campaign()
-        flow = self.on.start("count", self.counted, name)
+        place = place or self.counted
+        name = self._next_campaign(place)
+        flow = self.on.start("count", place, name)
         self.on.flows = [flow]
-        flow.join(self.chance.uniform(0.03, 0.3) * self.count_seconds)
+        flow.join(self.chance.uniform(0.03, 0.3) * (self.count_seconds if place == self.counted else self.local_seconds))
         hurt()
         if follow:  # the clocks differ now: another flow may take the lease over, and one of the two is fenced
             self._take_over(name)
@@ -169,12 +193,12 @@ class Suite:
         ending = "went on by itself" if flow.is_alive() else self._ended(flow, again=None)
         for process in self.on.flows:
             kill(process)  # what would still come is the next fault's
-        self._check(name)
+        self._check(place, name)
         return ending
 
     def stop_flow(self) -> str:
         """The lease of a stopped flow runs out and another takes over; let go on, the first must not write a byte."""
-        name = self._next_campaign()
+        name = self._next_campaign(self.counted)
         says = self.on.folder / "says"
         says.unlink(missing_ok=True)
         flow = self.on.start("count", self.counted, name, 1.0, TEST_SAYS=str(says))
@@ -183,14 +207,14 @@ class Suite:
         flow.join(self.chance.uniform(0.0, 0.3) * self.count_seconds)
         kill(flow, signal.SIGSTOP)
         if not flow.is_alive():
-            self._check(name)
+            self._check(self.counted, name)
             return "was done before"
         time.sleep(1.3)
         second = self._take_over(name)
         kill(flow, signal.SIGCONT)
         code = finished(flow)
         kill(second)
-        self._check(name)
+        self._check(self.counted, name)
         assert code in (0, 3), self.on.failure()
         return "fenced" if code == 3 else "was done before"
 
@@ -223,20 +247,23 @@ class Suite:
         return "failed in one line" if code else "was done before"
 
     def kill_reviewer(self) -> str:
-        return self._answering(lambda flow: kill(flow))
+        return self._answering(lambda flow: kill(flow), self.asked)
+
+    def kill_reviewer_on_disk(self) -> str:
+        return self._answering(lambda flow: kill(flow), self.asked_local)
 
     def cut_reviewer(self) -> str:
-        return self._answering(lambda _: self._for_a_while(self.on.s3, "cut"))
+        return self._answering(lambda _: self._for_a_while(self.on.s3, "cut"), self.asked)
 
-    def _answering(self, hurt: Callable[..., object]) -> str:
+    def _answering(self, hurt: Callable[..., object], place: str) -> str:
         """Answers that were acknowledged are in the log or the journal, once."""
         from flows import stages
 
         self._answers += 1
-        name = f"people-{self._answers // 4}"
-        stages.count(self.counted, name, method="nis", budget=1000)
+        name = f"people-{self._answers}"
+        stages.count(place, name, method="nis", budget=1000)
         notes = self.on.folder / f"{name}.acknowledged"
-        flow = self.on.start("answer", self.counted, name, f"ana{self._answers}", str(notes))
+        flow = self.on.start("answer", place, name, f"ana{self._answers}", str(notes))
         before = notes.stat().st_size if notes.exists() else 0
         wait_until(lambda: (notes.exists() and notes.stat().st_size > before) or not flow.is_alive(), 60, "the first answer")
         flow.join(self.chance.uniform(0.1, 0.8))
@@ -244,52 +271,54 @@ class Suite:
         if self.on.s3.mode != "pass" or flow.is_alive():
             flow.join(1.0)
         kill(flow)
-        stages.advance(self.counted, name)  # seals what the journal of this host holds
-        ids = CampaignFolder(Workspace.open(self.counted), name).log.answers().column("answer_id").to_pylist()
+        stages.advance(place, name)  # seals what the journal of this host holds
+        ids = CampaignFolder(Workspace.open(place), name).log.answers().column("answer_id").to_pylist()
         assert len(set(ids)) == len(ids), "an answer is doubled"
         said = [json.loads(line)["id"] for line in notes.read_text().splitlines() if line.endswith("}")]
         assert set(said) <= set(ids), "an answer that was acknowledged is lost"
-        if self._answers % 4 == 3:
-            Workspace.open(self.counted).objects.delete(f"campaigns/{name}")
+        Workspace.open(place).objects.delete(f"campaigns/{name}")
         return "every acknowledged answer kept" if said else "killed before the first answer"
 
     # -- what must hold -------------------------------------------------------------------------------------------------
 
-    def _next_campaign(self) -> str:
-        if self._campaign is None:
-            self._campaign = f"hurt-{self._campaigns}"
+    def _next_campaign(self, place: str) -> str:
+        if place not in self._campaign:
+            self._campaign[place] = f"hurt-{self._campaigns}"
             self._campaigns += 1
-            self._seen = 0
-        return self._campaign
+            self._seen[place] = 0
+        return self._campaign[place]
 
-    def _check(self, name: str) -> None:
+    def _check(self, place: str, name: str) -> None:
         """No answer lost, none doubled, and what is there is the beginning of the undisturbed log."""
-        folder = CampaignFolder(Workspace.open(self.counted), name)
+        folder = CampaignFolder(Workspace.open(place), name)
         if not folder.exists:
             return
-        questions, answers = self._log(self.counted, name)
-        assert answers.num_rows >= self._seen, "an answer is lost"
-        self._seen = answers.num_rows
+        questions, answers = self._log(place, name)
+        assert answers.num_rows >= self._seen[place], "an answer is lost"
+        self._seen[place] = answers.num_rows
         ids = answers.column("answer_id").to_pylist()
         assert len(set(ids)) == len(ids), "an answer is doubled"
-        assert answers.equals(self.log[1].slice(0, answers.num_rows)), "an answer differs from the undisturbed run"
-        assert questions.equals(self.log[0].slice(0, questions.num_rows)), "a question differs from the undisturbed run"
+        for found, expected in ((answers, self.log[1]), (questions, self.log[0])):
+            assert found.equals(expected.slice(0, found.num_rows)), (
+                f"other than the undisturbed run: {_difference(found, expected)}"
+            )
         if answers.num_rows == self.log[1].num_rows:
-            self._complete(name)
+            self._complete(place, name)
 
-    def _complete(self, name: str) -> None:
-        self._finish(lambda: self.on.start("count", self.counted, name))
-        questions, answers = self._log(self.counted, name)
+    def _complete(self, place: str, name: str) -> None:
+        """Finish the campaign, compare every row and the estimate with the undisturbed one, and forget it."""
+        self._finish(lambda: self.on.start("count", place, name))
+        questions, answers = self._log(place, name)
         assert questions.equals(self.log[0])
         assert answers.equals(self.log[1])
-        folder = CampaignFolder(Workspace.open(self.counted), name)
+        folder = CampaignFolder(Workspace.open(place), name)
         assert list(folder.log.problems()) == []
-        assert self._estimate(name) == self._estimate("whole"), "the estimate differs from the undisturbed run's"
-        Workspace.open(self.counted).objects.delete(f"campaigns/{name}")  # every campaign looks at all others
-        self._campaign = None
+        assert self._estimate(place, name) == self.estimate, "the estimate differs from the undisturbed run's"
+        folder.workspace.objects.delete(folder.prefix)  # every campaign looks at all others
+        del self._campaign[place]
 
-    def _estimate(self, name: str) -> dict[str, object]:
-        row = CampaignFolder(Workspace.open(self.counted), name).estimates().to_pylist()[-1]
+    def _estimate(self, place: str, name: str) -> dict[str, object]:
+        row = CampaignFolder(Workspace.open(place), name).estimates().to_pylist()[-1]
         return {column: value for column, value in row.items() if column != "refreshed_at"}
 
     def _log(self, place: str, name: str) -> tuple[pa.Table, pa.Table]:
@@ -322,3 +351,13 @@ class Suite:
             self.on.start_cluster()
             time.sleep(0.5)
         raise AssertionError(f"six times in vain: {self.on.failure()}")
+
+
+def _difference(found: pa.Table, expected: pa.Table) -> str:
+    """Where two logs part: for whoever has to find out why."""
+    if found.num_rows > expected.num_rows:
+        return f"{found.num_rows} rows instead of {expected.num_rows}"
+    pairs = zip(found.to_pylist(), expected.slice(0, found.num_rows).to_pylist(), strict=True)
+    return next(
+        (f"row {row}: {ours} instead of {theirs}" for row, (ours, theirs) in enumerate(pairs) if ours != theirs), "schema"
+    )

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cccount_dist import Campaign, Response
-from cccount_dist.clustering.methods import METHODS
+from cccount_dist.clustering.methods import METHODS, RATING_METHODS
 from cccount_dist.metrics import ari, nmi
 from flows.campaign import advance, status
 from flows.counting import CountOptions, count
@@ -19,13 +19,15 @@ from storage.errors import CorruptionError, InputError
 from storage.workspace import Workspace
 from tests.flows.conftest import cccount
 
+SAME_OR_DIFFERENT = [method for method in METHODS if method not in RATING_METHODS]  # the others: test_ratings.py
+
 
 def simulated(method: str, budget: int, **options: object) -> ClusterOptions:
     clusters = 10 if method == "hacc" else None
     return ClusterOptions(method, budget=budget, oracle="labels", **{"clusters": clusters, **options})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SAME_OR_DIFFERENT)
 def test_every_item_gets_a_label_and_answers_improve_them(workspace: Path, labels: NDArray[np.int64], method: str) -> None:
     place = str(workspace)
     start = cluster(place, "g", simulated(method, 0))
@@ -42,7 +44,7 @@ def test_every_item_gets_a_label_and_answers_improve_them(workspace: Path, label
     assert verify(place)["ok"]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SAME_OR_DIFFERENT)
 def test_a_larger_budget_goes_on_as_if_it_had_been_given_at_once(workspace: Path, method: str) -> None:
     place = str(workspace)
     cluster(place, "grown", simulated(method, 20))
@@ -121,3 +123,16 @@ def test_k_means_runs_are_kept_and_the_same_from_workers_and_from_here(workspace
     with pytest.raises(CorruptionError, match="remove it, it is computed again"):
         advance(place, "here")
     assert not list((workspace / ".scratch").glob("consensus-*"))
+
+
+def test_parameters_of_the_method_are_frozen_with_the_campaign_and_wrong_ones_refused_before(workspace: Path) -> None:
+    place = str(workspace)
+    cluster(place, "g", simulated("apc", 5, parameter=("probability=times", "nearest=3", "refit=false")))
+    assert CampaignFolder(Workspace.open(place), "g").settings().parameters == {
+        "probability": "times", "nearest": 3, "refit": False,
+    }  # fmt: skip
+    for parameter, message in (("nearest", "write NAME=VALUE"), ("nearest=0", "must be at least 1"), ("far=1", "no parameter")):
+        with pytest.raises(InputError, match=message):
+            simulated("apc", 5, parameter=(parameter,))
+    with pytest.raises(InputError, match="finds the number of clusters itself"):
+        ClusterOptions("evidence", clusters=4)

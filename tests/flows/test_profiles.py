@@ -119,7 +119,7 @@ def test_slurm_jobs_are_workers(queue: Path, tls: Path) -> None:
 
 
 def test_the_slurm_profile_makes_a_job_script(queue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dask_jobqueue import SLURMCluster
+    from dask_jobqueue.slurm import SLURMCluster
 
     monkeypatch.setenv("CCCOUNT_PROFILES", str(PROFILES))
     options = Profile.read("slurm").cluster

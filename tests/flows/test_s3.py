@@ -14,6 +14,7 @@ from flows.embed import embed
 from flows.initialise import initialise
 from flows.neighbors import neighbors
 from flows.report import write_reports
+from flows.sealing import Sealer
 from storage import remote
 from storage.campaigns import CampaignFolder
 from storage.errors import CccountError, InputError, StoreError
@@ -21,6 +22,8 @@ from storage.objects import open_objects
 from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX
 from storage.workspace import Workspace
 from tests.flows.conftest import digits, files_of
+from tests.storage.faults import until
+from tests.storage.rows import numbered
 
 ITEMS = 60
 
@@ -103,6 +106,24 @@ def test_answers_of_people_reach_the_store_at_once(
         assert journal.pending().num_rows == 0
     assert folder.journal_path.is_relative_to(tmp_path / "state")
     assert stages.advance(place, "people")["questions"] == 5
+
+
+def test_a_review_host_that_does_not_advance_seals_into_the_store(
+    pair: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CCCOUNT_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr("flows.sealing.GATHER_SECONDS", 0.01)
+    stages.count(pair[1], "sealed", method="nis", budget=20)
+    workspace = Workspace.open(pair[1])
+    folder = CampaignFolder(workspace, "sealed")
+    before = folder.log.answers().num_rows
+    with Sealer(workspace) as sealer:
+        with folder.journal() as journal:
+            journal.record(numbered(0, 3))
+        sealer.answered("sealed", 3)
+        until(lambda: CampaignFolder(workspace, "sealed").log.answers().num_rows == before + 3)
+    with folder.journal() as journal:
+        assert journal.pending().num_rows == 0
 
 
 def test_a_manifest_may_name_objects(pictures: tuple[Path, str], tmp_path: Path) -> None:

@@ -1,7 +1,11 @@
 """Subclustering campaigns through the front door: resume, people, K from a count, Dask, the page to browse."""
 
+import base64
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -22,6 +26,7 @@ from flows.verify import verify
 from storage.errors import InputError
 from storage.workspace import Workspace
 from tests.flows.conftest import cccount
+from tests.review.conftest import Served
 
 
 def simulated(budget: int, **options: object) -> SubclusterOptions:
@@ -159,3 +164,39 @@ def test_given_vectors_can_be_searched_by_item_only(workspace: Path) -> None:
     assert browse(place, "s", item=ids[3])["nearest"]
     with pytest.raises(InputError, match="search by the id of an item"):
         encoded_picture(Workspace.open(place), np.zeros((4, 4, 3), np.uint8))
+
+
+@contextmanager
+def running(workspace: Workspace, local: str | None) -> Iterator[Served]:
+    server = Served(workspace, local)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def test_the_review_server_shows_subclusters_and_searches_them(pictures: Path) -> None:
+    opened = Workspace.open(str(pictures / "ws"))
+    uri = opened.collection().uri(4)
+    assert uri is not None
+    picture = base64.b64encode(Path(uri.removeprefix("file://")).read_bytes()).decode()
+    with running(opened, "ana") as server, httpx.Client(base_url=server.url) as client:
+        assert "browse.js" in client.get("/browse").text
+        assert client.get("/api/browse").json() == {"campaigns": ["subcluster"]}
+        sheets = client.get("/api/subcluster/subclusters").json()["subclusters"]
+        assert [len(row) for row in sheets] == [4, 4, 4]
+        assert all(shown["checked"] for row in sheets for shown in row)
+        assert client.get(f"/images/{sheets[0][0]['item']}").headers["content-type"].startswith("image/")
+        by_item = client.get("/api/subcluster/nearest", params={"item": opened.collection().ids[4]}).json()["matches"]
+        by_picture = client.post("/api/subcluster/nearest", json={"image": picture}).json()["matches"]
+        assert by_item[0]["subcluster"] == by_picture[0]["subcluster"]
+        for answer, status in (
+            (client.get("/api/subcluster/nearest", params={"item": "nobody"}), 422),
+            (client.post("/api/subcluster/nearest", json={"image": "####"}), 422),
+            (client.post("/api/subcluster/nearest", json={"image": base64.b64encode(b"no picture").decode()}), 422),
+            (client.get("/api/other/subclusters"), 404),
+        ):
+            assert (answer.status_code, isinstance(answer.json()["detail"], str)) == (status, True)
+    with running(opened, None) as server, httpx.Client(base_url=server.url) as stranger:
+        assert stranger.get("/api/subcluster/subclusters").status_code == 401

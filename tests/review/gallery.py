@@ -18,7 +18,7 @@ INDIVIDUALS = 8
 PLACES = ("meadow north", "hedge", "pond")
 
 
-def make_gallery(root: Path, *, items: int = 48, size: tuple[int, int] = (160, 120)) -> Workspace:
+def make_gallery(root: Path, *, items: int = 48, size: tuple[int, int] = (96, 72)) -> Workspace:
     """Photographs of some individuals, with time and place. Item number modulo `INDIVIDUALS` tells who it is."""
     images = root / "images"
     images.mkdir(parents=True)

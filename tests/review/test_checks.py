@@ -35,16 +35,13 @@ def same(u: int, v: int) -> float:
 
 def work(desk: Desk, name: str, sheets: int, wrong: float = 0.0, seed: int = 0) -> int:
     """Answer sheets until there are none; return how many were checks."""
-    rng, checks = np.random.default_rng(seed), 0
-    for _ in range(sheets):
-        taken = desk.take(name, 1)
-        if not taken:
-            break
-        sheet = taken[0]
-        checks += sheet.candidates[0].question_id >= CHECKS_FROM
-        lies = rng.random() < wrong
-        said = [Response(c.question_id, abs(same(sheet.anchor, c.item) - lies)) for c in sheet.candidates]
-        assert len(desk.answer(name, said).stored) == len(sheet.candidates)
+    rng, checks, done = np.random.default_rng(seed), 0, 0
+    while done < sheets and (taken := desk.take(name, 10)):
+        done += len(taken)
+        checks += sum(sheet.candidates[0].question_id >= CHECKS_FROM for sheet in taken)
+        lies = {sheet.id: rng.random() < wrong for sheet in taken}
+        said = [Response(c.question_id, abs(same(s.anchor, c.item) - lies[s.id])) for s in taken for c in s.candidates]
+        assert len(desk.answer(name, said).stored) == len(said)
     return checks
 
 

@@ -1,59 +1,16 @@
 """Annotators who err: what their votes settle, at which cost; who is named; the figures against slow references."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from benchmarks.crowd import TEAM, play
 from cccount_dist.review.agreement import cohen, krippendorff
 from cccount_dist.review.dawid_skene import dawid_skene
 from cccount_dist.review.rates import Rate, reliability_of
-from cccount_dist.sampling.ledger import Ledger, LoggedAnswer
-from cccount_dist.sampling.types import Question
-
-TEAM = {"ana": 0.04, "ben": 0.04, "cleo": 0.04, "dan": 0.04, "eve": 0.20}
-
-
-@dataclass(frozen=True)
-class Played:
-    """A team that has answered questions until all were settled."""
-
-    ledger: Ledger
-    truth: NDArray[np.bool_]
-    votes: int
-
-    @property
-    def wrong(self) -> int:
-        told = [self.ledger.settled(number) for number in range(len(self.truth))]
-        assert all(row is not None for row in told)
-        return sum(row is not None and row.value != float(truth) for row, truth in zip(told, self.truth, strict=True))
-
-
-def play(seed: int, *, questions: int, overlap: int, prevalence: float = 0.5, team: dict[str, float] = TEAM) -> Played:
-    """Everybody answers whatever still wants votes, in an order of chance, as at the desk."""
-    rng = np.random.default_rng(seed)
-    truth = rng.random(questions) < prevalence
-    ledger = Ledger(overlap)
-    ledger.know([Question(number, 2 * number, 2 * number + 1) for number in range(questions)])
-    names = list(team)
-    votes, window = 0, 60
-    open_ = list(range(questions))
-    while open_:
-        number = open_[int(rng.integers(min(window, len(open_))))]
-        voters = {vote.annotator for vote in ledger.votes(number)}
-        name = names[int(rng.integers(len(names)))]
-        if name in voters:
-            continue
-        said = bool(truth[number]) != (rng.random() < team[name])
-        ledger.take([LoggedAnswer(f"a{votes}", number, 2 * number, 2 * number + 1, float(said), "people", name)])
-        votes += 1
-        if not ledger.wanted(number) or len(voters) + 1 == len(names):
-            open_.remove(number)
-    return Played(ledger, truth, votes)
 
 
 @pytest.mark.parametrize("prevalence", [0.5, 0.15])

@@ -62,8 +62,7 @@ def test_a_pack_is_answered_without_a_network_and_imported_once(browser: Browser
         assert import_answers(workspace.location, "census", str(second))["recorded"] == 0
         ledger = Campaign.open(workspace.location, "census").ledger
         assert {workspace.collection().ids[item] for item in ledger.flagged} == {bad}
-        found = settled(workspace, "census")
-        assert {pair: found[pair] for pair in person.meant} == person.meant
+        assert person.meant.items() <= settled(workspace, "census").items()
         assert {row.annotator for row in Campaign.open(workspace.location, "census").ledger.rows()} == {"ana"}
         assert person.problems == []
         assert person.foreign == []

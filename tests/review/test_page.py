@@ -28,6 +28,8 @@ def test_sixty_pairs_by_keys_with_undo_reload_and_a_dead_network(browser: Browse
     with serve(workspace) as server, browser.new_context() as context:
         person = Person(context.new_page(), server.url)
         person.visit()
+        loaded = "performance.getEntriesByType('resource').filter(entry => entry.name.includes('/images/')).length"
+        person.page.wait_for_function(f"{loaded} >= 12")  # eight pairs, some items twice
         for key in islice(keys, 20):
             person.press(key)
         for _ in range(3):
@@ -70,13 +72,14 @@ def test_answers_that_were_not_sent_survive_a_closed_tab(browser: Browser, serve
     with serve(workspace) as server, browser.new_context() as context:
         person = Person(context.new_page(), server.url)
         person.visit()
-        context.set_offline(offline=True)
+        person.page.wait_for_load_state("networkidle")
+        server.stop()
         for key in "sds":
             person.press(key)
         expect(person.page.locator("#saved")).to_have_text("3 not saved yet", timeout=PATIENCE)
         person.page.close()
         assert settled(workspace, "census") == {}
-        context.set_offline(offline=False)
+        server.start()
         again = Person(context.new_page(), server.url)
         again.visit()
         again.everything_is_saved()
@@ -101,7 +104,9 @@ def test_one_enter_answers_a_whole_page(browser: Browser, serve: Serve, workspac
         expected: dict[tuple[str, str], float | None] = {(anchor, other): 0.0 for other in others}
         expected |= {(anchor, others[0]): 1.0, (anchor, others[1]): None, (anchor, others[23]): 1.0}
         assert settled(workspace, "grid") == expected
-        assert Campaign.open(workspace.location, "grid").ledger.glances == 1
+        ledger = Campaign.open(workspace.location, "grid").ledger
+        assert ledger.glances == 1
+        assert 0.0 < sum(row.seconds for row in ledger.rows()) < 60.0, "the seconds of a page are shared among its answers"
 
         person.page.reload()
         person.page.locator("#stage img").first.wait_for()

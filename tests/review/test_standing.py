@@ -1,14 +1,16 @@
 """The progress page: what it says about the campaign and about people."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cccount_dist.campaign import Response
+from cccount_dist.review.activity import questions_ahead
 from cccount_dist.review.rates import measured_rates
+from cccount_dist.sampling.ledger import LoggedAnswer
 from cccount_dist.sampling.types import Question
 from tests.review.campaigns import Clock, ask, make_folder, page, pairs, plain_desk
 
@@ -85,3 +87,20 @@ def test_answers_that_contradict_each_other_through_others_are_queued_for_more_v
     assert desk.standing().contradictions == []
     ask(folder, [Question(3, 5, 6)])
     assert [s.candidates[0].question_id for s in desk.take("cleo")] == [3]
+
+
+def test_as_many_questions_lie_ready_as_people_answer_until_the_next_step() -> None:
+    minute = 60_000_000
+    rows = [
+        LoggedAnswer(f"{who} {n}", n, 0, 1, 1.0, "people", f"person {who}", at=1 + n * minute // 7)
+        for who in range(20)
+        for n in range(15 * 7)
+    ]
+    now = 15 * minute
+    assert questions_ahead([], now, least=256, overlap=1) == 256
+    assert questions_ahead(rows, now, least=16, overlap=1) == 20 * 7 * 5 + 20 * 8, "20 people, 7 answers a minute each"
+    assert questions_ahead(rows, now, least=16, overlap=2) == 20 * 7 * 5 // 2 + 20 * 8
+    assert questions_ahead(rows, now + 60 * minute, least=16, overlap=1) == 16, "they have gone home"
+    assert questions_ahead([replace(row, source="file") for row in rows], now, least=16, overlap=1) == 16, (
+        "a file waits for nobody"
+    )

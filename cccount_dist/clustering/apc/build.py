@@ -14,17 +14,11 @@ from cccount_dist.clustering.hacc.present import PresentItems
 from cccount_dist.clustering.methods import GroupingInputs
 from cccount_dist.clustering.result import Grouping
 from cccount_dist.sampling.types import Sampler
-from storage.errors import InputError
 
 
 def apc(inputs: GroupingInputs) -> Sampler[Grouping]:
     """Return a new sampler. Parameters: `ApcParameters`."""
     parameters = parameters_from(inputs.parameters)
-    if inputs.clusters is not None:
-        raise InputError(
-            "apc finds the number of clusters itself: leave --clusters out, or use --method hacc, which needs it; "
-            "for the paper's k-means with K classes at the start give the parameter pseudo_classes"
-        )
     present = np.flatnonzero(inputs.neighbors[:, 0] >= 0)
     vectors, neighbors = _present(inputs, present)
     classes = pseudo_classes(vectors, neighbors, parameters.pseudo_classes, inputs.seed)

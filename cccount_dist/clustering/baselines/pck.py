@@ -45,4 +45,5 @@ def constrained(vectors: Vectors, clusters: int, asker: Asker, seed: int) -> Lab
 
 
 def _squared(vectors: Vectors, item: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    return np.square(vectors.astype(np.float64) - vectors[item]).sum(axis=1)
+    distances: np.ndarray[tuple[int], np.dtype[np.float64]] = np.square(vectors.astype(np.float64) - vectors[item]).sum(axis=1)
+    return distances

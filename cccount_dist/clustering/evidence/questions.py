@@ -29,6 +29,7 @@ class Worth:
     pair: Floats  # (P,) value of asking about two blocks
     merge: Floats  # (t,) value of asking about the two halves of a merge
     quality: float  # expected F score over pairs of items
+    classes: float  # expected number of blocks that are no part of a larger one: what the partition says as a count
     theta: float  # log-odds from which two blocks are merged
 
 
@@ -67,6 +68,17 @@ def _strays(first, second, same, evidence, blocks, stray):
     return out
 
 
+@njit(**OPTIONS)
+def _expected_classes(first, second, same, size):
+    """Return Σ over blocks of the chance that a block belongs to none of the larger ones that it may belong to."""
+    alone = np.zeros(len(size))
+    for p in range(len(first)):
+        a, b = first[p], second[p]
+        smaller = a if size[a] < size[b] or (size[a] == size[b] and a > b) else b
+        alone[smaller] += np.log1p(-min(same[p], 1.0 - 1e-9))
+    return np.exp(alone).sum()
+
+
 def worth(micro: Micro, partition: Partition, model: Model, theta: float) -> Worth:
     """Return the value of every question under the present threshold, and the threshold for the next partition."""
     pairs, merges = partition.pairs, partition.merges
@@ -90,7 +102,13 @@ def worth(micro: Micro, partition: Partition, model: Model, theta: float) -> Wor
         quality = 2 * right / max(claimed + right + missed + unseen * max(1.0 - quality, 0.0), 1e-12)
     level = 1.0 / (1.0 + np.exp(-theta))
     half = min(max(quality, LEAST_F), 1.0) / 2
-    return Worth(drop * asked * (1 - level) * 2, inner_drop * (1 - held) * level * 2, quality, float(np.log(half / (1 - half))))
+    return Worth(
+        drop * asked * (1 - level) * 2,
+        inner_drop * (1 - held) * level * 2,
+        quality,
+        float(_expected_classes(pairs.first, pairs.second, same, partition.size)),
+        float(np.log(half / (1 - half))),
+    )
 
 
 def best_first(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:

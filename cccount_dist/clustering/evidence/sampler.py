@@ -43,15 +43,16 @@ class _State:
 class EvidenceSampler:
     """Asks about the pair of blocks, or the past merge, that is worth most."""
 
-    def __init__(self, micro: Micro) -> None:
+    def __init__(self, micro: Micro, stop: float = 1.0) -> None:
         self._micro = micro
+        self._stop = stop
         self._builder = Builder(micro)
         self._cases = Cases()
         self._changed = False
         model, count = prior(), self._cases.count(micro)
         partition = self._builder.whole(model, 0.0, summed(micro, self._cases, count.evidence))
         self._state = _State(count, model, partition, worth(micro, partition, model, 0.0), 0)
-        self._plan = _Plan(micro, self._cases, self._state)
+        self._plan = _Plan(micro, self._cases, self._state, stop)
         self._next: tuple[_State, _Plan] | None = None
 
     # -- the sampler's protocol ---------------------------------------------------------------------------------------
@@ -83,9 +84,10 @@ class EvidenceSampler:
 
     def result(self) -> Grouping:
         """Return the groups without the answers that wait for a confirmation."""
-        block = self._look()[0].partition.block
-        label = self._micro.label
-        return Grouping(numbered(np.where(label >= 0, block[label], -1)), warning=self.warning())
+        state = self._look()[0]
+        block, label = state.partition.block, self._micro.label
+        labels = numbered(np.where(label >= 0, block[label], -1))
+        return Grouping(labels, warning=self.warning(), expected_classes=state.worth.classes)
 
     @property
     def done(self) -> bool:
@@ -110,7 +112,7 @@ class EvidenceSampler:
             return self._state, self._plan
         if self._next is None:
             state = self._advanced(self._state)
-            self._next = state, _Plan(self._micro, self._cases, state)
+            self._next = state, _Plan(self._micro, self._cases, state, self._stop)
         return self._next
 
     def _advanced(self, old: _State) -> _State:
@@ -155,7 +157,7 @@ class _Plan:
     They are worked out when they are wanted, always in the same order.
     """
 
-    def __init__(self, micro: Micro, cases: Cases, state: _State) -> None:
+    def __init__(self, micro: Micro, cases: Cases, state: _State, stop: float) -> None:
         self._micro = micro
         self._cases = cases
         self._block = state.partition.block
@@ -167,7 +169,10 @@ class _Plan:
         again = [again_about(cases.asked[c].topic, c) for c in state.count.unsettled.tolist() if c not in waiting]
         unsure = rows[rows["reply"] == UNSURE]
         pairs = micro.label[np.stack([unsure["u"], unsure["v"]], axis=1)].astype(np.int64)
-        self._topics = chain(again, topics(micro, state.partition, state.worth, 4 * AHEAD, pairs))
+        # Good enough: nothing new is asked, but what waits for a confirmation is settled.
+        good = state.worth.quality >= stop and len(state.count.votes) >= ALWAYS
+        new = () if good else topics(micro, state.partition, state.worth, 4 * AHEAD, pairs)
+        self._topics = chain(again, new)
         self._ready: list[Asked] = []
         self._number = len(cases.asked)
 
@@ -202,12 +207,13 @@ class _Plan:
                 self._room -= 1
 
 
-def evidence_sampler(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> EvidenceSampler:
+def evidence_sampler(vectors: NDArray[np.float32], neighbors: NDArray[np.int32], *, stop: float = 1.0) -> EvidenceSampler:
     """Return a new sampler.
 
     Parameters
     ----------
     vectors : (n, d), prepared; an array or a memory map
     neighbors : (n, k) most similar items, most similar first; -1 for an item without a vector, which gets the label -1
+    stop : expected F score from which nothing new is asked; 1: never
     """
-    return EvidenceSampler(make_micro(vectors, neighbors))
+    return EvidenceSampler(make_micro(vectors, neighbors), stop)

@@ -1,5 +1,6 @@
 """How likely two units are the same: in how many of many k-means clusterings they fall together (eq. 2 of the paper, smoothed).
 
+Runs take turns between K clusters and 2 K: pairs that hold together in the finer ones, too, are surer (compared in docs/hacc.md).
 All numbers are whole and small enough for every sum of products to be exact, so a run gives the same labels on any machine. Runs
 are independent of each other: `one_run` is what a worker computes, `agreements` what is made of the runs.
 A run takes O(n K d) time for an iteration; its labels are 2 n bytes, which is all that needs to be stored.
@@ -36,6 +37,8 @@ def many_runs(vectors: NDArray[np.float32], clusters: int, seed: int, runs: int 
 
 def _k_means(rows: NDArray[np.float32], clusters: int, seed: int, number: int, weight: Int64s | None) -> Labels:
     random = np.random.Generator(np.random.Philox(key=seed, counter=number << 64))
+    if number % 2 == 0:
+        clusters = max(clusters, min(2 * clusters, len(rows) // 2))
     clusters = min(clusters, len(rows), np.iinfo(np.uint16).max)
     centres = rows[np.sort(random.choice(len(rows), clusters, replace=False))]
     weight = np.ones(len(rows), np.int64) if weight is None else weight

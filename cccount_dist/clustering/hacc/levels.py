@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cccount_dist.clustering.hacc.follow import Run
 from cccount_dist.clustering.hacc.forest import Forest, Int32s, Int64s, compiled
 from cccount_dist.clustering.hacc.history import History, stages
 from cccount_dist.clustering.hacc.order import Order
 from cccount_dist.clustering.hacc.rows import unite
-from cccount_dist.clustering.hacc.simulate import Run
 
 LEVELS = 4
 _FEWEST = 128  # leaves that are worth a level

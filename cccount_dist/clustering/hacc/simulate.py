@@ -2,21 +2,19 @@
 
 Only trees that differ from the real run are kept ("dirty"): at first X and Y, or X + Z and Y. Real merges of two clean trees are
 replayed; a clean tree whose merge is refused becomes dirty. A dirty tree has a row of nearness (`rows.py`). Whether it may join
-a tree that the row does not block is checked when its turn comes. Time O(m) for a dirty merge.
+a tree that the row does not block is checked when its turn comes. Time O(m) for a dirty merge; `follow.py` is tried first.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.hacc.forest import Bytes, Int32s, Int64s, compiled
+from cccount_dist.clustering.hacc.follow import Run, Scratch, follow_real_run, tree_of
+from cccount_dist.clustering.hacc.forest import Int32s, Int64s, compiled
 from cccount_dist.clustering.hacc.rows import NEAREST, block, is_blocked, largest, unite
 
 ROWS_EXHAUSTED = -1.0
 _END = -1  # of a chain
-# What does not change while one question is looked for: first, second (of the order), leaf, merges, low, high, weight (of the
-# forest), cluster (of nodes), rows, stage (of the history).
-Run = tuple[Int32s, Int32s, Int32s, Int32s, Int32s, Int32s, Int64s, Int32s, Int32s, Int32s]
-Scratch = tuple[Int32s, Bytes, Int32s, Int32s, Bytes, Int32s, Int32s, Int32s, Int32s, Int64s, Int32s, Int64s, Int64s]
+_TRIES, _RARELY = 32, 3  # the short way is given up if after 32 tries fewer than one in 3 led to the end
 
 
 def new_scratch(leaves: int, nodes: int, clusters: int, rows: int) -> Scratch:
@@ -37,14 +35,6 @@ def new_scratch(leaves: int, nodes: int, clusters: int, rows: int) -> Scratch:
         np.empty(clusters, np.int64),  # items by cluster
         np.zeros(clusters, np.int64),  # and its stamp
     )
-
-
-@compiled  # type: ignore[untyped-decorator, unused-ignore]
-def _tree(up: Int32s, name: int) -> int:
-    while up[name] != name:
-        up[name] = up[up[name]]
-        name = up[name]
-    return name
 
 
 @compiled  # type: ignore[untyped-decorator, unused-ignore]
@@ -108,16 +98,31 @@ def _may_join(row: int, tree: int, run: Run, scratch: Scratch) -> bool:
 
 
 @compiled  # type: ignore[untyped-decorator, unused-ignore]
-def jaccard_after(group: Int32s, wanted: int, together: int, run: Run, scratch: Scratch) -> float:
+def jaccard_after(group: Int32s, wanted: int, together: int, run: Run, scratch: Scratch, luck: Int64s) -> float:
     """Return the Jaccard coefficient of the present clustering and the one after the answer that group (t, X, Y, Z) stands for.
 
-    `together` is the number of pairs of items in one cluster now. ROWS_EXHAUSTED if the scratch memory has too few rows.
+    `together` is the number of pairs of items in one cluster now. ROWS_EXHAUSTED if the scratch memory has too few rows. `luck`
+    counts how often the short way was tried and led to the end: where it rarely does, it is not tried.
     """
-    first, second, leaf, merges, low, high, _, _, clean, stage = run
-    up, consumed, dirty, nearest, alive, _, _, _, cells, _, _, _, _ = scratch
+    count, trees = _begin(group, run, scratch)
+    if luck[0] < _TRIES or _RARELY * luck[1] >= luck[0]:
+        luck[0] += 1
+        if follow_real_run(group, trees - wanted, run, scratch):
+            luck[1] += 1
+            return _jaccard(count, together, run, scratch)
+        _begin(group, run, scratch)
+    if not _leave_real_run(group[0], trees, wanted, run, scratch):
+        return ROWS_EXHAUSTED
+    return _jaccard(count, together, run, scratch)
+
+
+@compiled  # type: ignore[untyped-decorator, unused-ignore]
+def _begin(group: Int32s, run: Run, scratch: Scratch) -> tuple[int, int]:
+    """Set up the stage before merge t with the two dirty trees; return the trees of the stage, and how many are left now."""
+    _, _, _, _, low, high, _, _, clean, stage = run
+    up, consumed, dirty, nearest, _, _, _, _, cells, _, _, _, _ = scratch
     t, x_node, y_node, z_node = group[0], group[1], group[2], group[3]
     nodes, leaves = clean.shape
-    total = merges.shape[0]
     trees = 0
     x = 0
     while x < leaves:
@@ -138,6 +143,16 @@ def jaccard_after(group: Int32s, wanted: int, together: int, run: Run, scratch: 
         block(dirty[0], low[y_node], high[y_node])
         block(dirty[1], low[x_node], high[x_node])
         nearest[0], nearest[1] = largest(dirty[0]), largest(dirty[1])
+    return count, trees
+
+
+@compiled  # type: ignore[untyped-decorator, unused-ignore]
+def _leave_real_run(t: int, trees: int, wanted: int, run: Run, scratch: Scratch) -> bool:
+    """Simulate from the stage on, whatever happens; False if there are too few rows."""
+    first, second, leaf, merges, _, _, _, _, clean, stage = run
+    up, consumed, dirty, nearest, alive, _, _, _, _, _, _, _, _ = scratch
+    nodes, leaves = clean.shape
+    total = merges.shape[0]
     rows = 2
     following = t + 1
     while trees > wanted:
@@ -164,19 +179,19 @@ def jaccard_after(group: Int32s, wanted: int, together: int, run: Run, scratch: 
             break
         if refused >= 0:  # had the dirty tree been allowed to take it, its rank would have come first
             if rows == dirty.shape[0]:
-                return ROWS_EXHAUSTED
+                return False
             _make_dirty(rows, refused, run, scratch)
             rows += 1
             continue
         if row < 0:
             break  # a dead end
-        tree = _tree(up, stage[t, leaf[first[rank]]])
+        tree = tree_of(up, stage[t, leaf[first[rank]]])
         if tree == nodes + row:
-            tree = _tree(up, stage[t, leaf[second[rank]]])
+            tree = tree_of(up, stage[t, leaf[second[rank]]])
         if _may_join(row, tree, run, scratch):
             _join(row, tree, run, scratch)
             trees -= 1
-    return _jaccard(count, together, run, scratch)
+    return True
 
 
 @compiled  # type: ignore[untyped-decorator, unused-ignore]
@@ -187,7 +202,7 @@ def _jaccard(count: int, together: int, run: Run, scratch: Scratch) -> float:
     stamp[-1] += 1
     now = stamp[-1]
     for c in range(count):  # chain the cells of each tree: chain[tree] is the first, chain[names + cell] the next
-        tree = _tree(up, cells[c])
+        tree = tree_of(up, cells[c])
         if stamp[tree] != now:
             stamp[tree] = now
             chain[tree] = _END
@@ -230,12 +245,13 @@ def simulate_until(numbers: Int64s, table: Int32s, level: Int64s, bound: NDArray
     Return the place of the first group that was not dealt with. Threads share `best` without a lock: a stale value costs
     a simulation that was not needed, and never changes a result.
     """
+    luck = np.zeros(2, np.int64)
     for place in range(numbers.shape[0]):
         group = numbers[place]
         if stop_early and bound[group] < best[0]:
             break
         if jaccard[group] < 0.0:
-            value = jaccard_after(table[group], wanted, together, runs[level[group]], scratches[level[group]])
+            value = jaccard_after(table[group], wanted, together, runs[level[group]], scratches[level[group]], luck)
             if value == ROWS_EXHAUSTED:
                 return place
             jaccard[group] = value

@@ -6,7 +6,6 @@ the file costs time and nothing else; computed here or by Dask workers (`flows/c
 
 import io
 import zipfile
-from pathlib import Path
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from cccount_dist.clustering.methods import GroupingInputs
 from cccount_dist.similarity.partial import read_arrays
 from storage.campaigns import CampaignFolder
 from storage.errors import CorruptionError
+from storage.scratch import ScratchPath
 
 _FILE = "consensus.npz"
 
@@ -49,7 +49,7 @@ def kept_consensus(folder: CampaignFolder, inputs: GroupingInputs) -> Labels:
     return read_consensus(folder)
 
 
-def consensus_run(rows: str, clusters: int, seed: int, number: int) -> Labels:
+def consensus_run(rows: ScratchPath, clusters: int, seed: int, number: int) -> Labels:
     """Return the labels of one run: the task of a worker. `rows` is a file with the rows and weights of the units."""
-    vectors, weight = read_arrays(Path(rows))
+    vectors, weight = read_arrays(rows)
     return one_run(vectors, clusters, seed, number, weight)

@@ -6,7 +6,7 @@ export function element(name, properties = {}, ...children) {
     if (value === null || value === undefined) continue;
     if (key === "class") made.className = value;
     else if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (key.includes("-") || key === "role" || key === "for" || key === "scope") made.setAttribute(key, value);
+    else if (key.includes("-") || ["role", "for", "scope", "tabindex"].includes(key)) made.setAttribute(key, value);
     else made[key] = value;
   }
   made.append(...children.filter((child) => child !== null && child !== undefined));

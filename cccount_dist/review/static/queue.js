@@ -2,13 +2,14 @@
 
 const AHEAD = 8;
 const SIDE = { pair: 1024, rating: 1024, grid: 512 };
+const FINEST = 2048; // pixels of a picture's longer side, once somebody zooms in
 const POLLS = [1000, 2000, 3000, 5000, 8000]; // milliseconds between looks for new questions while there are none
 
 export class Queue {
   constructor(transport, { campaign, isAnswered, changed }) {
     this.transport = transport;
     this.campaign = campaign;
-    this.isAnswered = isAnswered; // question id -> whether this browser has an answer on its way
+    this.isAnswered = isAnswered; // question id -> whether it was answered here
     this.changed = changed;
     this.ready = [];
     this.given = new Set(); // ids of sheets that were shown or answered here
@@ -101,6 +102,20 @@ export class Queue {
 
 export function itemsOf(sheet) {
   return [sheet.anchor, ...sheet.candidates.map((candidate) => candidate.item)];
+}
+
+/** Load the pictures of a sheet finer than before; the coarse ones stay until the fine ones are there. */
+export function refine(sheet, transport) {
+  if (sheet.fine) return;
+  sheet.fine = true;
+  for (const [place, item] of itemsOf(sheet).entries()) {
+    const entry = sheet.pictures[place];
+    const address = transport.picture(item, FINEST);
+    if (!address || !(entry.element instanceof HTMLImageElement)) continue;
+    const fine = new Image();
+    fine.src = address;
+    fine.decode().then(() => (entry.element.src = address)).catch(() => null);
+  }
 }
 
 function until(sheet) {

@@ -8,11 +8,10 @@ import { History } from "./history.js";
 import { Keys, nameOf, shown } from "./keys.js";
 import { Look } from "./look.js";
 import { newId, Outbox } from "./outbox.js";
-import { Queue } from "./queue.js";
+import { Queue, refine } from "./queue.js";
 import { Stage, VALUE } from "./stage.js";
 import { Server, SignedOut } from "./transport.js";
 
-const FINEST = 2048; // pixels of a picture's longer side, once somebody zooms in
 const QUESTION = {
   pair: "Are these two the same?",
   grid: "Which of the others are the same as this one?",
@@ -34,7 +33,7 @@ export class Review {
     this.answered = 0; // sheets, in this visit
     this.seconds = 0;
     this.stage = new Stage(find("stage"), find("between"), { marked: () => this.drawChoices() });
-    this.look = new Look(find("stage"), { deepened: () => this.deepen() });
+    this.look = new Look(find("stage"), { deepened: () => this.sheet && refine(this.sheet, this.transport) });
     this.history = new History(find("recent"));
     this.help = new HelpDialog(this.keys, { rebound: () => this.sheet && this.drawChoices() });
     this.flags = new FlagDialog({ chosen: (item, reason) => this.flag(item, reason) });
@@ -83,6 +82,7 @@ export class Review {
     this.sheet = null;
     this.stage.clear();
     this.history.replace([]);
+    this.mine = new Set(); // questions that were answered in this visit: a sheet that crossed an answer on its way is not shown
     find("campaign").value = campaign;
     find("to-progress").hidden = this.transport.offline;
     find("to-progress").href = `/progress?campaign=${encodeURIComponent(campaign)}`;
@@ -91,7 +91,7 @@ export class Review {
     this.outbox = new Outbox(this.transport, { campaign, owner, changed: () => this.outboxChanged() });
     this.queue = new Queue(this.transport, {
       campaign,
-      isAnswered: (question) => this.outbox.questions().has(question),
+      isAnswered: (question) => this.mine.has(question) || this.outbox.questions().has(question),
       changed: () => this.queueChanged(),
     });
     await this.outbox.open(); // what an earlier visit left goes first: it is part of what the server then tells
@@ -169,9 +169,11 @@ export class Review {
     if (!sheet) return;
     performance.mark("answered");
     const seconds = this.clock.seconds();
-    const answers = sheet.candidates.map(({ question_id }, place) => ({ id: newId(), question_id, value: values[place], seconds }));
+    const each = seconds / sheet.candidates.length; // the seconds of a page are the sum over its answers
+    const answers = sheet.candidates.map(({ question_id }, place) => ({ id: newId(), question_id, value: values[place], seconds: each }));
     this.outbox.add(answers.map((body) => ({ kind: "answer", body })));
     this.history.push({ sheet, answers });
+    for (const { question_id } of answers) this.mine.add(question_id);
     this.answered += 1;
     this.seconds += seconds;
     this.showNext();
@@ -195,6 +197,7 @@ export class Review {
     if (!entry) return;
     this.outbox.add(entry.answers.map(({ id }) => ({ kind: "undo", body: { id: newId(), answer_id: id } })));
     if (this.sheet) this.queue.putBack(this.sheet);
+    for (const { question_id } of entry.answers) this.mine.delete(question_id);
     if (entry.flagged !== undefined) this.queue.unspoil(entry.flagged);
     // A sheet that was answered before a reload and tested us has no number any more: it is taken back, and not asked again.
     if (entry.sheet.candidates.some(({ question_id }) => question_id < 0)) return this.showNext();
@@ -209,21 +212,6 @@ export class Review {
     this.queue.spoil(item.item);
     this.showNext();
     this.say("Noted: the picture is not shown again.");
-  }
-
-  /** Load the pictures of this sheet finer than before; the coarse one stays until the fine one is there. */
-  deepen() {
-    const { sheet } = this;
-    if (!sheet || sheet.deep) return;
-    sheet.deep = true;
-    for (const [place, item] of [sheet.anchor, ...sheet.candidates.map((c) => c.item)].entries()) {
-      const entry = sheet.pictures[place];
-      const address = this.transport.picture(item, FINEST);
-      if (!address || !(entry.element instanceof HTMLImageElement)) continue;
-      const fine = new Image();
-      fine.src = address;
-      fine.decode().then(() => (entry.element.src = address)).catch(() => null);
-    }
   }
 
   // -- what happens meanwhile --------------------------------------------------------------------------------------------

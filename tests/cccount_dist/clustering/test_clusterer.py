@@ -21,7 +21,7 @@ def same(u: int, v: int) -> bool:
 def test_it_follows_scikit_learns_conventions() -> None:
     clusterer = PairwiseClusterer(budget=9)
     assert clusterer.get_params() == {
-        "method": "auto", "n_clusters": None, "budget": 9, "metric": "cosine", "k": 50, "random_state": 0,
+        "method": "auto", "n_clusters": None, "budget": 9, "metric": "cosine", "k": 50, "random_state": 0, "parameters": None,
     }  # fmt: skip
     assert clone(clusterer).set_params(k=7).k == 7
     assert clusterer.fit(X, oracle=same) is clusterer
@@ -76,3 +76,18 @@ def test_views_are_joined_column_by_column() -> None:
     assert np.isnan(join_views([a, b])[7]).all()
     with pytest.raises(InputError, match="have 50, 49 rows"):
         join_views([a, b[:49]])
+
+
+@pytest.mark.parametrize("method", ["auto", "evidence", "apc"])
+def test_a_number_of_clusters_is_refused_by_methods_that_find_it(method: str) -> None:
+    with pytest.raises(InputError, match="finds the number of clusters itself"):
+        PairwiseClusterer(method, n_clusters=3, budget=5).fit(X, oracle=same)
+
+
+def test_parameters_reach_the_method() -> None:
+    fitted = PairwiseClusterer("apc", budget=300, parameters={"stop": 0.02}).fit(X, oracle=same)
+    assert fitted.n_questions_ < 100
+    with pytest.raises(InputError, match="apc has no parameter 'speed'"):
+        PairwiseClusterer("apc", parameters={"speed": 1}).fit(X, oracle=same)
+    with pytest.raises(InputError, match="stop is 2"):
+        PairwiseClusterer("evidence", parameters={"stop": 2}).fit(X, oracle=same)

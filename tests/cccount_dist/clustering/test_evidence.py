@@ -207,3 +207,13 @@ def test_a_collection_without_structure_is_called_so_after_50_questions_and_digi
     good = evidence_sampler(vectors, neighbors_in_memory(vectors, 50).index)
     answer_all(good, known, 70)
     assert good.warning() is None
+
+
+def test_nothing_new_is_asked_once_the_groups_are_expected_to_be_good_enough() -> None:
+    vectors, labels = blobs((40, 30, 20, 10), dimensions=12, noise=0.3)
+    found = neighbors_in_memory(vectors, 50).index
+    sampler = evidence_sampler(vectors, found, stop=0.9)
+    asked = answer_all(sampler, labels, 500)
+    assert 20 <= asked < 200
+    assert sampler.done
+    assert same_partition(sampler.result().labels, labels)

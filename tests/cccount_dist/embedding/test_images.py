@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from cccount_dist.embedding.address import Address, Box
-from cccount_dist.embedding.images import MAX_PIXELS, UnreadableImageError, decode, load_image, resized
+from cccount_dist.embedding.images import MAX_PIXELS, UnreadableImageError, decode, load_image, load_picture, resized
 from tests.cccount_dist.embedding.pictures import encoded, hostile_files, noise
 
 # In a program, `images.py` silences what Pillow says about odd files; pytest puts its own filters first.
@@ -138,3 +138,9 @@ def test_an_address_comes_back_from_its_uri(path: str, span: tuple[int, int] | N
     offset, size = span or (None, None)
     address = Address(path, offset, size, box)
     assert Address.parse(address.uri()) == address
+
+
+def test_a_picture_to_look_at_keeps_its_proportions_and_is_never_enlarged(tmp_path: Path) -> None:
+    Image.new("RGB", (900, 300), "olive").save(tmp_path / "wide.jpg")
+    assert load_picture(str(tmp_path / "wide.jpg"), 256).shape == (85, 256, 3)
+    assert load_picture(str(tmp_path / "wide.jpg"), 2048).shape == (300, 900, 3)

@@ -1,0 +1,51 @@
+"""From a collection to the sampler that asks for ratings. Nothing but the number of items is needed; vectors may give a prior."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cccount_dist.clustering.hacc.present import PresentItems
+from cccount_dist.clustering.methods import GroupingInputs
+from cccount_dist.clustering.result import Grouping
+from cccount_dist.clustering.spectral.parameters import parameters_from
+from cccount_dist.clustering.spectral.sampler import Prior, Rule, SpectralSampler
+from cccount_dist.sampling.types import Sampler
+from storage.errors import InputError
+
+MOST_S_AND_T = 2_000  # items: S&T takes O(n³) time for a question, about a second there
+
+
+def spectral(inputs: GroupingInputs, rule: Rule, *, interleaved: bool) -> Sampler[Grouping]:
+    """Return a new sampler; `inputs.parameters` are those of `SpectralParameters`."""
+    told = parameters_from(inputs.parameters)
+    present = inputs.present
+    clusters = 2 if inputs.clusters is None else inputs.clusters
+    if not 1 <= clusters <= max(len(present), 1):
+        raise InputError(f"clusters is {clusters}, but there are {len(present):,} items: use 1 to {len(present)}")
+    if rule == "s-and-t" and len(present) > MOST_S_AND_T:
+        raise InputError(f"s-and-t works up to {MOST_S_AND_T:,} items, and there are {len(present):,}: use iu-red")
+    sampler = SpectralSampler(
+        len(present),
+        clusters,
+        rule=rule,
+        interleaved=interleaved,
+        seed=inputs.seed,
+        floor=told.floor,
+        repeats=told.repeats,
+        prior=prior_of(inputs, present, told.prior) if told.prior > 0.0 else None,
+        missing=told.missing,
+    )
+    return PresentItems(sampler, present, len(inputs.vectors))
+
+
+def prior_of(inputs: GroupingInputs, present: NDArray[np.int64], weight: float) -> Prior:
+    """Return the similarities of nearest neighbours, each pair once, times the weight; items are numbered as in `present`."""
+    number = np.full(len(inputs.vectors), -1, np.int64)
+    number[present] = np.arange(len(present))
+    first = np.repeat(np.arange(len(present)), inputs.neighbors.shape[1])
+    neighbors = inputs.neighbors[present].ravel()
+    second = np.where(neighbors >= 0, number[neighbors], -1)
+    similarity = inputs.similarity[present].ravel().astype(np.float64)
+    kept = (second >= 0) & (similarity > 0.0)
+    pairs = np.stack([np.minimum(first, second)[kept], np.maximum(first, second)[kept]])
+    pairs, place = np.unique(pairs, axis=1, return_index=True)
+    return Prior(pairs[0], pairs[1], weight * np.minimum(similarity[kept][place], 1.0))

@@ -1,0 +1,58 @@
+"""Spectral clustering written down slowly: Laplacians by definition, eq. (7) as a sum, the best pair by looking at all."""
+
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cccount_dist.clustering.spectral.graph import RatedGraph
+from cccount_dist.clustering.spectral.ratings import UNKNOWN
+
+Floats = NDArray[np.float64]
+
+
+def random_weights(seed: int, items: int, density: float = 0.5, groups: int = 2) -> Floats:
+    """A symmetric matrix of weights whose graph is connected; items of one group are more alike."""
+    random = np.random.default_rng(seed)
+    group = np.arange(items) % groups
+    weight = np.where(group[:, None] == group, 0.5, 0.05) + 0.4 * random.random((items, items))
+    known = np.triu(random.random((items, items)) < density, 1)
+    known[np.arange(items - 1), np.arange(1, items)] = True
+    return np.where(known, weight, 0.0) + np.where(known, weight, 0.0).T
+
+
+def laplacian(weight: Floats) -> Floats:
+    return np.diag(weight.sum(axis=1)) - weight
+
+
+def graph_of(weight: Floats, deviation: float = 0.0) -> RatedGraph:
+    graph = RatedGraph(len(weight))
+    first, second = np.nonzero(np.triu(weight, 1))
+    graph.add(first, second)
+    for u, v in zip(first.tolist(), second.tolist(), strict=True):
+        graph.set(u, v, float(weight[u, v]), deviation)
+    return graph
+
+
+def changes(weight: Floats, clusters: int = 2) -> NDArray[np.float64]:
+    """(n, n, n, K - 1) the change of every entry of v2 … vK with the weight of every pair, without turns inside the block."""
+    values, vectors = np.linalg.eigh(laplacian(weight))
+    items = len(weight)
+    out = np.zeros((items, items, items, clusters - 1))
+    for i, j in combinations(range(items), 2):
+        for p in range(1, clusters):
+            for q in range(clusters, items):
+                size = (vectors[i, p] - vectors[j, p]) * (vectors[i, q] - vectors[j, q]) / (values[p] - values[q])
+                out[i, j, :, p - 1] += size * vectors[:, q]
+        out[j, i] = out[i, j]
+    return out
+
+
+def best_score(graph: RatedGraph, places: Floats, sensitivities: Floats) -> tuple[float, dict[tuple[int, int], float]]:
+    """The largest score, and the score of every pair."""
+    scores = {}
+    for i, j in combinations(range(graph.items), 2):
+        place = graph.starts[i] + np.searchsorted(graph.columns[graph.starts[i] : graph.starts[i + 1]], j)
+        deviation = float(graph.deviation[place]) if graph.has(i, j) else UNKNOWN
+        scores[i, j] = deviation * abs(float(((places[i] - places[j]) * (sensitivities[i] - sensitivities[j])).sum()))
+    return max(scores.values()), scores
