@@ -11,6 +11,7 @@ The runs are those of `cccount benchmark counting` (`flows/benchmark.py`): on Da
 
 import argparse
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 from benchmarks.countingsets import SETS, find
@@ -38,6 +39,7 @@ def main() -> None:
     parser.add_argument("--stop", type=float, help="stop each run when the interval is this wide, in parts of the estimate")
     parser.add_argument("--results", type=Path, default=Path("benchmark-runs"))
     parser.add_argument("--processes", type=int)
+    parser.add_argument("--finished", action="store_true", help="run nothing: the table of what is in --results")
     parser.add_argument("--write", metavar="NAME", help="put the table into docs/counting.md, between the marks of this name")
     given = parser.parse_args()
     sources = [source for name in given.sets.split(",") if (source := find(name, given.data)) is not None]
@@ -56,13 +58,13 @@ def main() -> None:
         for method in given.methods.split(",")
     ]
     lines = [HEAD if given.stop is None else STOP_HEAD]
-    with open_client(workers=given.processes) as client:
+    with nullcontext() if given.finished else open_client(workers=given.processes) as client:
         for source in sources:
             rows = table(benchmark_counting([source], plans, runs=given.runs, results=given.results, client=client))
             print("\n".join(rows), flush=True)
             lines += rows
     if given.write:
-        write(given.write, f"{given.runs} runs:\n\n" + "\n".join(lines))
+        write(given.write, "\n".join(lines))
 
 
 def write(name: str, text: str) -> None:

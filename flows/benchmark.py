@@ -23,10 +23,10 @@ from flows.compute import open_client, run_tasks
 from storage.errors import InputError
 from storage.settings import Scalar
 
-HEAD = (
-    "| set | method | effort / n | error | bias | coverage | width | items | spent / n |\n|---|---|---|---|---|---|---|---|---|"
+HEAD = "| set | method | runs | effort / n | error | bias | coverage | width | items |\n|---|---|---|---|---|---|---|---|---|"
+STOP_HEAD = (
+    "| set | method | runs | width | coverage at the stop | error | effort / n | 90 % |\n|---|---|---|---|---|---|---|---|"
 )
-STOP_HEAD = "| set | method | width | coverage at the stop | error | effort / n | 90 % |\n|---|---|---|---|---|---|---|"
 
 
 def benchmark_counting(
@@ -35,18 +35,30 @@ def benchmark_counting(
     *,
     runs: int,
     results: Path,
-    client: distributed.Client,
+    client: distributed.Client | None,
 ) -> list[tuple[Source, Plan, list[Summary]]]:
-    """Run every plan on every collection, and summarise; what the folder of results holds is not run again."""
+    """Run every plan on every collection, and summarise; what the folder of results holds is not run again.
+
+    Without a client nothing is run: what is there, up to so many runs, is summarised.
+    """
     results.mkdir(parents=True, exist_ok=True)
     return [(source, plan, _measure(source, plan, runs, results, client)) for source in sources for plan in plans]
 
 
-def _measure(source: Source, plan: Plan, runs: int, results: Path, client: distributed.Client) -> list[Summary]:
+def _measure(source: Source, plan: Plan, runs: int, results: Path, client: distributed.Client | None) -> list[Summary]:
     file = results / f"{source.name}-{plan.method}-{_digest(source, plan)}.jsonl"
     done = _read(file)
-    missing = [number for number in range(runs) if number not in done]
-    before = runs - len(missing)
+    if client is not None:
+        _add_runs(source, plan, file, done, [number for number in range(runs) if number not in done], client)
+    clusters = _collection(source).clusters
+    there = [done[number] for number in range(runs) if number in done]
+    return [summarise(column, clusters) for column in zip(*there, strict=True)]
+
+
+def _add_runs(
+    source: Source, plan: Plan, file: Path, done: dict[int, list[Outcome]], missing: list[int], client: distributed.Client
+) -> None:
+    before = len(done)
     with file.open("a") as sink:
         sink.write("\n")  # behind a line that was cut by a kill
 
@@ -59,8 +71,6 @@ def _measure(source: Source, plan: Plan, runs: int, results: Path, client: distr
             task = partial(_run, source, plan)
             what = f"{source.name}, {plan.method}"
             run_tasks(client, task, missing, describe=what, unit="runs", done_before=before, on_result=keep)
-    clusters = _collection(source).clusters
-    return [summarise(column, clusters) for column in zip(*(done[number] for number in range(runs)), strict=True)]
 
 
 def _run(source: Source, plan: Plan, number: int) -> list[Outcome]:
@@ -109,13 +119,13 @@ def table(measured: Sequence[tuple[Source, Plan, list[Summary]]]) -> list[str]:
         for s in summaries:
             if plan.stop is not None:
                 rows.append(
-                    f"| {source.name} | {plan.method} | {plan.stop:g} | {s.coverage:.2f} | {s.error:.3f} "
+                    f"| {source.name} | {plan.method} | {s.runs} | {plan.stop:g} | {s.coverage:.2f} | {s.error:.3f} "
                     f"| {s.spent:.2f} | {s.spent_90:.2f} |"
                 )
                 continue
             rows.append(
-                f"| {source.name} | {plan.method} | {s.effort:g} | {s.error:.3f} | {s.bias:+.3f} | {s.coverage:.2f} "
-                f"| {s.width:.2f} | {s.items:.0f} | {s.spent:.3f} |"
+                f"| {source.name} | {plan.method} | {s.runs} | {s.effort:g} | {s.error:.3f} | {s.bias:+.3f} | {s.coverage:.2f} "
+                f"| {s.width:.2f} | {s.items:.0f} |"
             )
     return rows
 

@@ -2,7 +2,9 @@
 
 With t of n items drawn, q = t/n, f1 clusters seen once and f2 seen twice, the clusters that were not seen are about
 f0 = f1² / (2 f2 t/(t-1) + f1 q/(1-q)). The interval is log-normal in f0, so it never falls below what was seen. f2 = 0 counts
-as 1: otherwise a single cluster seen once could stand for a hundred. Without any match at all there is no upper end but n.
+as 1: otherwise a single cluster seen once could stand for a hundred. But then nothing says how large those seen once are, and
+they may be single items beside a giant cluster: the upper end allows for that, f0 = U (1-q)/q with U the Poisson limit of f1.
+Without any match at all there is no upper end but n.
 """
 
 import math
@@ -10,6 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaincinv
 
 Interval = tuple[float, float, float]  # estimate, low, high
 
@@ -38,4 +41,6 @@ def chao_without_replacement(counts: NDArray[np.int64], items: int, level: float
     z = NormalDist().inv_cdf(0.5 + level / 2)
     factor = math.exp(z * math.sqrt(math.log1p(variance / unseen**2)))
     high = most if seen == drawn else min(seen + unseen * factor, most)
+    if not np.any(counts == 2):
+        high = min(max(high, seen + float(gammaincinv(once + 1, 0.5 + level / 2)) / ratio), most)
     return min(seen + unseen, most), min(seen + unseen / factor, most), high

@@ -72,7 +72,7 @@ def test_a_guess_before_the_first_answer_is_of_the_right_order() -> None:
     guess = guess_clusters(vectors, np.zeros(len(labels)), seed=0)
     assert 12 / 4 <= guess <= 12 * 4
     pairs, pages = guessed_effort(100, 0.2, grid=1, wrong_answers=False), guessed_effort(100, 0.2, grid=24, wrong_answers=False)
-    assert 2000 < pairs.questions < 6000  # the notes: about 0.3 K² to 0.6 K² for an error of 10 %
+    assert 5000 < pairs.questions < 9000  # the law: 0.7 K² for an interval of ±10 %
     assert pages.questions * 9 + pages.glances * 30 < pairs.questions * 9 / 2
     assert guessed_effort(100, 0.2, grid=1, wrong_answers=True).questions > pairs.questions
     assert guess_clusters(vectors, np.full(len(labels), np.nan), seed=0) == 0

@@ -29,6 +29,13 @@ def test_chao_of_a_whole_collection_is_what_was_seen() -> None:
     assert chao_without_replacement(COUNTS, 24, 0.95) == (9.0, 9.0, 9.0)
 
 
+def test_clusters_seen_once_beside_a_giant_one_may_be_single_items() -> None:
+    counts = np.array([38, 1, 1])
+    seen_once, share = 2, 40 / 300
+    limit = next(mean for mean in np.arange(0.0, 20.0, 0.001) if poisson.cdf(seen_once, mean) <= 0.025)
+    assert chao_without_replacement(counts, 300, 0.95)[2] == pytest.approx(3 + limit * (1 - share) / share, rel=1e-3)
+
+
 def test_without_any_match_only_the_number_of_items_bounds_the_count() -> None:
     assert chao_without_replacement(np.ones(30, np.int64), 1000, 0.95)[2] == 1000.0
 

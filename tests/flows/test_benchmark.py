@@ -34,7 +34,9 @@ def test_more_runs_add_to_those_that_are_there(tmp_path: Path) -> None:
         benchmark_counting([source], [other], runs=1, results=results, client=client)
         assert len(list(results.iterdir())) == 2
         (row, _) = table([(source, PLAN, summaries)])
-        assert row.startswith("| small | placing | 0.2 |")
+        assert row.startswith("| small | placing | 3 | 0.2 |")
+    ((_, _, found),) = benchmark_counting([source], [PLAN], runs=100, results=results, client=None)
+    assert found == summaries
 
 
 def test_a_plan_is_made_from_what_was_typed() -> None:

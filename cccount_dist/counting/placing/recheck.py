@@ -47,12 +47,14 @@ def recheck(state: State) -> Placing:
     clusters = state.clusters
     odds = _odds(state)
     tolerated = _TOLERATED_BY_PAGES if state.grid > 1 else _TOLERATED
+    by_pair, by_page = _gains(odds, state.grid)
     while _suspected(state) > tolerated * (1 + clusters.once) and state.rechecks < _LARGEST_SHARE * state.effort:
-        share = odds / (1.0 + odds.sum(axis=1, keepdims=True))
-        part, wholes = _where_to_look(share, state.grid)
-        if share[part, wholes[0]] <= 0.0:
+        part = int(np.argmax(np.maximum(by_pair, by_page)))
+        if by_pair[part] <= 0.0:
             return
         before = float(clusters.doubt[part])
+        wholes = np.argsort(-odds[part], kind="stable")[: state.grid if by_page[part] > by_pair[part] else 1]
+        wholes = wholes[odds[part, wholes] > 0.0]
         picked = int(wholes[0])
         if len(wholes) > 1:
             yield from _look_at_page(state, odds, part, wholes)
@@ -68,23 +70,22 @@ def recheck(state: State) -> Placing:
                 state.rates.page_missed += 1
             state.searched += before
             odds[part], odds[:, part] = 0.0, 0.0
+            by_pair, by_page = _gains(odds, state.grid)
         else:
             total = float(odds[part].sum())
             clusters.doubt[part] = total / (1.0 + total)
             state.searched += max(0.0, before - float(clusters.doubt[part]))
+            (by_pair[part],), (by_page[part],) = _gains(odds[part : part + 1], state.grid)
 
 
-def _where_to_look(share: NDArray[np.float64], grid: int) -> tuple[int, NDArray[np.int64]]:
-    """Return the part and the wholes to ask about: a pair, or a page where that removes more doubt for what it costs."""
-    pairs = share.max(axis=1)
-    part = int(np.argmax(pairs))
-    if grid > 1 and share.shape[1] > PAGE_COST:
-        top = -np.sort(-share, axis=1)[:, :grid].sum(axis=1) / PAGE_COST
-        if top.max() > pairs[part]:
-            part = int(np.argmax(top))
-            wholes = np.argsort(-share[part], kind="stable")[:grid]
-            return part, wholes[share[part, wholes] > 0.0]
-    return part, np.argmax(share[part], keepdims=True)
+def _gains(odds: NDArray[np.float64], grid: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return, for each part (row), the doubt that the best pair removes, and what the best page does for the cost of a pair."""
+    share = odds / (1.0 + odds.sum(axis=1, keepdims=True))
+    count = share.shape[1]
+    if grid == 1 or count <= PAGE_COST:
+        return share.max(axis=1), np.zeros(len(share))
+    top = share if count <= grid else np.partition(share, count - grid, axis=1)[:, count - grid :]
+    return share.max(axis=1), top.sum(axis=1) / PAGE_COST
 
 
 def _look_at_page(state: State, odds: NDArray[np.float64], part: int, wholes: NDArray[np.int64]) -> Placing:
