@@ -25,8 +25,8 @@ lint: setup      ## ruff: rules and format
 	$(BIN)/ruff format --check .
 types: setup     ## mypy, strict, over code and tests
 	$(BIN)/mypy
-unit: setup      ## every test
-	$(BIN)/pytest
+unit: setup      ## every test, a file at a time on each core
+	$(BIN)/pytest -n logical --dist loadfile
 
 audit: setup     ## known vulnerabilities of the pinned versions, where an advisory database can be reached
 	infra/audit $(BIN)
