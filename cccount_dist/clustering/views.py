@@ -65,8 +65,7 @@ def join_views(views: Sequence[NDArray[np.floating]]) -> NDArray[np.float32]:
 
 def usable(views: Sequence[NDArray[np.floating]]) -> NDArray[np.bool_]:
     """Return which rows are finite in every view."""
-    good: NDArray[np.bool_] = np.all([np.isfinite(view).all(axis=1) for view in views], axis=0)
-    return good
+    return np.asarray(np.all([np.isfinite(view).all(axis=1) for view in views], axis=0), bool)
 
 
 def joined(views: Sequence[NDArray[np.floating]], columns: Sequence[Columns]) -> NDArray[np.float32]:

@@ -203,7 +203,7 @@ class Suite:
         says.unlink(missing_ok=True)
         flow = self.on.start("count", self.counted, name, 1.0, TEST_SAYS=str(says))
         self.on.flows = [flow]
-        wait_until(lambda: says.exists() or not flow.is_alive(), 60, "the flow takes its lease")
+        wait_until(lambda: says.exists() or not flow.is_alive(), 180, "the flow takes its lease")
         flow.join(self.chance.uniform(0.0, 0.3) * self.count_seconds)
         kill(flow, signal.SIGSTOP)
         if not flow.is_alive():
@@ -265,7 +265,7 @@ class Suite:
         notes = self.on.folder / f"{name}.acknowledged"
         flow = self.on.start("answer", place, name, f"ana{self._answers}", str(notes))
         before = notes.stat().st_size if notes.exists() else 0
-        wait_until(lambda: (notes.exists() and notes.stat().st_size > before) or not flow.is_alive(), 60, "the first answer")
+        wait_until(lambda: (notes.exists() and notes.stat().st_size > before) or not flow.is_alive(), 180, "the first answer")
         flow.join(self.chance.uniform(0.1, 0.8))
         hurt(flow)
         if self.on.s3.mode != "pass" or flow.is_alive():

@@ -127,7 +127,7 @@ def kill(process: BaseProcess, how: signal.Signals = signal.SIGKILL) -> None:
         process.join()
 
 
-def finished(process: BaseProcess, seconds: float = 90.0) -> int:
+def finished(process: BaseProcess, seconds: float = 240.0) -> int:
     process.join(seconds)
     if process.is_alive():
         kill(process)

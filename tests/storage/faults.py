@@ -47,7 +47,7 @@ def at_once(function: Callable[..., object], calls: Sequence[tuple[object, ...]]
     children = [started(_after_all_are_ready, gate, function, *arguments) for arguments in calls]
     results: list[tuple[str, object]] = []
     for process, result in children:
-        assert result.poll(60), "a process hangs"
+        assert result.poll(180), "a process hangs"
         results.append(result.recv())
         process.join()
     return results
@@ -80,7 +80,7 @@ def later(seconds: float) -> Callable[[], bool]:
 
 
 def until(ready: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while not ready():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.001)

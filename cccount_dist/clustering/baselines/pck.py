@@ -1,6 +1,7 @@
 """Random-P and FFQS (Basu et al. 2003, 2004): PCK-means, links of random pairs or of farthest-first sets. Both are told K."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cccount_dist.clustering.baselines.asking import Asker, BudgetUsed, Labels, Neighbourhoods, Vectors
 from cccount_dist.clustering.pckmeans import pckmeans
@@ -44,6 +45,5 @@ def constrained(vectors: Vectors, clusters: int, asker: Asker, seed: int) -> Lab
     return pckmeans(vectors, clusters, must, cannot, seed=seed).labels
 
 
-def _squared(vectors: Vectors, item: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    distances: np.ndarray[tuple[int], np.dtype[np.float64]] = np.square(vectors.astype(np.float64) - vectors[item]).sum(axis=1)
-    return distances
+def _squared(vectors: Vectors, item: int) -> NDArray[np.float64]:
+    return np.asarray(np.square(vectors.astype(np.float64) - vectors[item]).sum(axis=1))

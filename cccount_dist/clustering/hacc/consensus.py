@@ -86,11 +86,3 @@ def _agreements(labels: Labels) -> Bytes:
             for j in range(units):
                 counts[i, j] += np.uint8(mine[i] == mine[j])
     return counts
-
-
-def neighbor_agreements(labels: Labels, neighbors: NDArray[np.int32]) -> Bytes:
-    """Return in how many runs each item falls together with each of its neighbours, (n, k): O(n k) bytes for any n."""
-    counts = np.zeros(neighbors.shape, np.uint8)
-    for run in labels:
-        counts += (run[:, None] == run[neighbors]) & (neighbors >= 0)
-    return counts

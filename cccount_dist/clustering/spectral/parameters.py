@@ -20,7 +20,7 @@ class SpectralParameters:
 
     repeats: int = 3
     prior: float = 0.0
-    floor: float = 0.01
+    floor: float = 1e-4
     missing: Missing = "either"
 
 

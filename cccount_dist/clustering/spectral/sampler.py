@@ -69,7 +69,7 @@ class SpectralSampler:
         rule: Rule = "iu-red",
         interleaved: bool = True,
         seed: int = 0,
-        floor: float = 0.01,
+        floor: float = 1e-4,
         repeats: int = 3,
         prior: Prior | None = None,
         missing: Missing = "either",

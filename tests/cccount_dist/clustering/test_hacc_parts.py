@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cccount_dist.clustering.hacc.condense import condense, contradicted
-from cccount_dist.clustering.hacc.consensus import agreements, many_runs, neighbor_agreements, one_run
+from cccount_dist.clustering.hacc.consensus import agreements, many_runs, one_run
 from cccount_dist.clustering.hacc.engine import Beliefs
 from cccount_dist.clustering.hacc.forest import grow
 from cccount_dist.clustering.hacc.local import LocalEngine
@@ -47,11 +47,15 @@ def test_a_run_is_the_same_alone_and_among_others() -> None:
 def test_agreements_count_the_runs_that_put_two_items_together() -> None:
     runs = many_runs(VECTORS, 4, 0, 9)
     naive = (runs[:, :, None] == runs[:, None, :]).sum(axis=0)
-    near = neighbors_in_memory(VECTORS, 5).index
-    near[3] = -1
     assert (agreements(runs) == naive).all()
-    expected = np.where(near >= 0, np.take_along_axis(naive, np.maximum(near, 0).astype(np.int64), axis=1), 0)
-    assert (neighbor_agreements(runs, near) == expected).all()
+
+
+def test_runs_take_turns_between_k_and_twice_as_many_clusters() -> None:
+    runs = many_runs(VECTORS, 4, 0, 6)
+    assert all(len(np.unique(run)) <= 4 for run in runs[1::2])
+    assert all(len(np.unique(run)) > 4 for run in runs[::2])
+    few = many_runs(VECTORS[:5], 4, 0, 2)  # never more than half as many clusters as units, unless K is
+    assert [len(np.unique(run)) <= 4 for run in few] == [True, True]
 
 
 def test_micro_clusters_are_close_and_as_many_as_wanted() -> None:
