@@ -80,7 +80,7 @@ def make_app(desks: Desks, door: Door, watcher: Watcher) -> FastAPI:
     app.add_exception_handler(CccountError, _explain)
     app.include_router(_pages())
     app.include_router(_signing_in(desks, door))
-    app.include_router(browsing(desks, door))
+    app.include_router(browsing(desks, door), responses=_REFUSED)
     app.include_router(_reviewing(desks, door, watcher))
     return app
 

@@ -48,7 +48,8 @@ def pack_page(
 
 def _modules() -> dict[str, str]:
     folder = files("cccount_dist.review") / "static"
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".js") and entry.name != "progress.js")
+    elsewhere = ("progress.js", "browse.js")  # they need a server
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".js") and entry.name not in elsewhere)
     return {
         f"cccount/{name}": _address("text/javascript", _IMPORT.sub(r'from "cccount/\1"', _text(name)).encode()) for name in names
     }
