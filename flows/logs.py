@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 LOGGER = logging.getLogger("cccount")
+LOGGER.addHandler(logging.NullHandler())  # or else Python prints errors bare where nobody asked for logs
 
 
 class _Json(logging.Formatter):

@@ -131,7 +131,7 @@ def test_a_parquet_and_a_jsonl_manifest_say_the_same_as_a_csv(folder: Path, tmp_
         ("path,bbox\na/0000.png,\"1,2,3\"\n", "is not x, y, width, height"),
         ("path,bbox\na/0000.png,\"1,2,0,4\"\n", "no area"),
         ("path,time\na/0000.png,yesterday\n", "'yesterday' is not a time"),
-        ("path\ns3://bucket/a.png\n", "not on a local disk"),
+        ("path\nftp://bucket/a.png\n", "neither a file nor in an object store"),
         ("path,id\na/0000.png\n", "Expected 2 columns"),
         ("path\n", "no rows"),
         ("", "no rows"),

@@ -41,6 +41,9 @@ def test_people_answer_and_new_questions_come_by_themselves(workspace: Path, lab
                 answered += len(client.post("/api/count/answers", json=body).json()["stored"]) if body else 0
                 time.sleep(0 if body else 0.2)
             standing = client.get("/api/count/standing").json()
+            while standing["result"]["estimate"] is None and time.monotonic() < deadline:  # until a step has taken them in
+                time.sleep(0.2)
+                standing = client.get("/api/count/standing").json()
             children = psutil.Process(process.pid).children(recursive=True)
     finally:
         process.send_signal(signal.SIGINT)

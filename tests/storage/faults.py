@@ -135,7 +135,7 @@ def as_somebody_else(function: Callable[..., object], *arguments: object) -> tup
 def forbidden(folder: Path) -> Iterator[Path]:
     """A folder below `tmp_path` that anyone may read and that nobody but root may write."""
     folder.mkdir(exist_ok=True)
-    for above in (folder.parent, *(above for above in folder.parents if above.name.startswith("pytest-"))):
+    for above in (folder.parent, *(above for above in folder.parents if above.name.startswith(("pytest-", "popen-")))):
         above.chmod(above.stat().st_mode | 0o055)
     mode = folder.stat().st_mode
     folder.chmod(0o555)

@@ -17,7 +17,7 @@ def respecting(labels: Ints, links: Sequence[tuple[int, int, float]]) -> Ints:
 
     >>> import numpy as np
     >>> respecting(np.array([0, 0, 0, 1]), [(0, 1, 0.0), (2, 3, 1.0), (0, 2, 1.0)]).tolist()
-    [0, 2, 0, 0]
+    [0, 1, 0, 0]
     """
     labels = labels.copy()
     root: dict[int, int] = {}
