@@ -97,7 +97,12 @@ def kill_the_server(root: Path, kills: int, *, seconds: float = math.inf, seed: 
             ours.send(Response(number % _QUESTIONS, 1.0, id=f"answer {number}"))
             if not ours.poll(max(0.0, due - time.monotonic())):
                 break  # killed before the receipt: nobody knows whether it is stored, so it is sent again
-            if (said := ours.recv()) != "ready":
+            said = ours.recv()
+            if said == "ready":  # the receipt is still to come: without it every later one would be taken for the one before
+                if not ours.poll(max(0.0, due - time.monotonic())):
+                    break
+                said = ours.recv()
+            if said:
                 acknowledged += said
                 number += 1
                 usual += 0.05 * (time.monotonic() - sent - usual)
