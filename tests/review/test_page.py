@@ -158,6 +158,24 @@ def test_a_bad_picture_is_not_shown_again(browser: Browser, serve: Serve, worksp
         assert {workspace.collection().ids[item] for item in flagged} == {bad}
 
 
+@pytest.mark.parametrize(("key", "side", "swapped"), [("q", 0, False), ("w", 1, False), ("q", 1, True), ("w", 0, True)])
+def test_one_key_says_which_picture_is_bad(
+    browser: Browser, serve: Serve, workspace: Workspace, key: str, side: int, swapped: bool
+) -> None:
+    start_campaign(workspace, "census", pairs_of(48, 60))
+    with serve(workspace) as server, browser.new_context() as context:
+        person = Person(context.new_page(), server.url)
+        person.visit()
+        pair = person.sees()
+        if swapped:
+            person.page.keyboard.press("x")
+        person.page.keyboard.press(key)
+        person.waits_for_another_than(pair)
+        person.everything_is_saved()
+        flagged = Campaign.open(workspace.location, "census").ledger.flagged
+        assert {workspace.collection().ids[item] for item in flagged} == {pair[side]}
+
+
 def test_a_picture_that_was_flagged_by_mistake_comes_back(browser: Browser, serve: Serve, workspace: Workspace) -> None:
     start_campaign(workspace, "census", pairs_of(48, 20))
     with serve(workspace) as server, browser.new_context() as context:

@@ -4,7 +4,8 @@ import { element, find, useTheme } from "./elements.js";
 import { ACTIONS, nameOf, shown } from "./keys.js";
 import { itemsOf } from "./queue.js";
 
-const REASONS = { "bad image": "It cannot be judged: blurred, dark, empty", "several": "More than one individual is in it" };
+export const BAD = "bad image";
+const REASONS = { [BAD]: "It cannot be judged: blurred, dark, empty", "several": "More than one individual is in it" };
 
 export class HelpDialog {
   constructor(keys, { rebound }) {
@@ -82,8 +83,8 @@ export class FlagDialog {
     });
   }
 
-  open(sheet, labels) {
-    this.items = itemsOf(sheet);
+  open(sheet, labels, swapped) {
+    this.items = swapped ? itemsOf(sheet).reverse() : itemsOf(sheet);
     // In a pair 1 is the left and 2 the right picture; on a page 0 or A is the anchor, and candidates keep their keys.
     this.labels = sheet.kind === "grid" ? ["Enter", ...labels] : ["1", "2"];
     const place = (index) => (sheet.kind === "grid" ? (index === 0 ? "the one on the left" : "") : ["left", "right"][index]);

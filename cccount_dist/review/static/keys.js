@@ -9,6 +9,8 @@ export const ACTIONS = {
   submit: { label: "Send the page or the rating", usual: ["Enter"], modes: ["grid", "rating"] },
   undo: { label: "Undo", usual: ["Backspace"], modes: ["pair", "grid", "rating"] },
   flag: { label: "Bad image", usual: ["f"], modes: ["pair", "grid", "rating"] },
+  badLeft: { label: "Bad image, left", usual: ["q"], modes: ["pair", "rating"] },
+  badRight: { label: "Bad image, right", usual: ["w"], modes: ["pair", "rating"] },
   help: { label: "Help", usual: ["h", "?"], modes: ["pair", "grid", "rating"] },
   swap: { label: "Swap sides (flicker)", usual: ["x"], modes: ["pair", "rating"] },
   zoomIn: { label: "Zoom in", usual: ["+", "="], modes: ["pair", "grid", "rating"] },

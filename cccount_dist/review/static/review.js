@@ -2,13 +2,13 @@
 
 import { clearChoices, drawChoices } from "./choices.js";
 import { Clock } from "./clock.js";
-import { FlagDialog, HelpDialog, SavedDialog } from "./dialogs.js";
+import { BAD, FlagDialog, HelpDialog, SavedDialog } from "./dialogs.js";
 import { element, find, useTheme } from "./elements.js";
 import { History } from "./history.js";
 import { Keys, nameOf, shown } from "./keys.js";
 import { Look } from "./look.js";
 import { newId, Outbox } from "./outbox.js";
-import { Queue, refine } from "./queue.js";
+import { itemsOf, Queue, refine } from "./queue.js";
 import { Stage, VALUE } from "./stage.js";
 import { Server, SignedOut } from "./transport.js";
 
@@ -298,7 +298,11 @@ export class Review {
   }
 
   openFlags() {
-    if (this.sheet) this.flags.open(this.sheet, this.labels);
+    if (this.sheet) this.flags.open(this.sheet, this.labels, this.stage.swapped);
+  }
+
+  flagSide(right) {
+    if (this.sheet) this.flag(itemsOf(this.sheet)[right === this.stage.swapped ? 0 : 1], BAD);
   }
 
   pressed(event) {
@@ -328,6 +332,8 @@ export class Review {
       case "submit": return this.submit();
       case "undo": return this.undo();
       case "flag": return this.openFlags();
+      case "badLeft": return this.flagSide(false);
+      case "badRight": return this.flagSide(true);
       case "help": return this.help.open();
       case "swap": return this.stage.swap();
       case "reset": return this.look.reset();

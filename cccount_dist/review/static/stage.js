@@ -30,6 +30,10 @@ export class Stage {
     this.root.replaceChildren();
   }
 
+  get swapped() {
+    return this.root.classList.contains("swapped");
+  }
+
   swap() {
     this.root.classList.toggle("swapped");
   }
