@@ -105,8 +105,8 @@ class Selection:
     def separate(self) -> list[int]:
         """Swap until no two centroids are known to be the same, and return which are others now.
 
-        To go on to the optimum, as the paper does, moves centroids whose images were checked, and is slower; of three runs that were
-        compared it took more questions in one and fewer in another.
+        To go on to the optimum, as the paper does, moves centroids whose images were checked, and is slower; of three runs
+        that were compared it took more questions in one and fewer in another.
         """
         before = self.chosen.copy()
         self._improve(thoroughly=False)
