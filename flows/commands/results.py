@@ -1,0 +1,48 @@
+"""Commands that show what was found."""
+
+from typing import Annotated
+
+import typer
+
+from flows import texts
+from flows.commands.common import CampaignName, Json, Workspace, show
+
+app = typer.Typer(rich_markup_mode="rich")
+
+
+@app.command()
+def report(
+    workspace: Workspace,
+    campaign: Annotated[str | None, typer.Option(help="Only this campaign.", show_default=False)] = None,
+    price: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P", help="What a question costs: campaigns that ask for ratings say what was spent.", show_default=False
+        ),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Write one self-contained report.html: it opens anywhere, also offline.
+
+    Example: cccount report census
+    """
+    from flows.report import write_reports
+
+    show(write_reports(workspace, campaign, price), json_, texts.reported)
+
+
+@app.command()
+def browse(
+    workspace: Workspace,
+    campaign: CampaignName = "subcluster",
+    item: Annotated[str | None, typer.Option(metavar="ID", help="Say which subclusters this item is most like.")] = None,
+    image: Annotated[str | None, typer.Option(metavar="FILE", help="The same for any image file.")] = None,
+    json_: Json = False,
+) -> None:
+    """Write browse.html: all subclusters of a campaign on one self-contained page, with search.
+
+    Example: cccount browse census --image who-is-this.jpg
+    """
+    from flows.browse import browse as write_sheet
+
+    show(write_sheet(workspace, campaign, item=item, image=image), json_, texts.browsed)
