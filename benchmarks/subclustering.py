@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.methods import METHODS, GroupingInputs, make_grouper
+from cccount_dist.clustering.methods import METHODS, NEEDS_CLUSTERS, GroupingInputs, make_grouper
 from cccount_dist.clustering.pckmeans import pckmeans
 from cccount_dist.counting.pair_choosers import ExplorePairs
 from cccount_dist.metrics import SubclusterScores, subcluster_scores
@@ -203,7 +203,9 @@ def until_goal(x: Vectors, y: Labels, options: Options, most: int) -> tuple[int 
 def grouped(method: str, x: Vectors, y: Labels, clusters: int, size: int, budget: int, seed: int) -> SubclusterScores:
     """What a grouping sampler makes of so many questions, cut down to n images of each of its K largest clusters."""
     near = neighbors_in_memory(x, min(50, len(x) - 1))
-    sampler = make_grouper(method, GroupingInputs(x, near.index, near.similarity, seed, clusters))
+    sampler = make_grouper(
+        method, GroupingInputs(x, near.index, near.similarity, seed, clusters if method in NEEDS_CLUSTERS else None)
+    )
     oracle, constraints, asked = LabelOracle(y), Constraints(), 0
     while asked < budget and (questions := sampler.ask(min(16, budget - asked))):
         replies = answer_batch(questions, constraints, oracle)
