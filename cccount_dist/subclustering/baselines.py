@@ -71,7 +71,7 @@ def _library(name: str, distances: Floats, clusters: int, seed: int) -> Medoids:
         raise InputError(f"{name} needs the package kmedoids: pip install 'cccount[benchmarks]'") from error
     options = {"n_cpu": 1} if name == "fasterpam" else {}
     found = getattr(kmedoids, name)(distances, clusters, init="random", random_state=seed, **options)
-    swaps = int(getattr(found, "n_swap", 0))
+    swaps = int(found.n_swap or 0)  # the alternating form counts none
     return Medoids(found.medoids.astype(np.int64), found.labels.astype(np.int64), float(found.loss), swaps)
 
 
