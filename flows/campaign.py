@@ -12,6 +12,7 @@ from cccount_dist.sampling.settling import check_overlap
 from flows.progress import progress, progress_when_needed
 from storage.campaigns import RESULTS, CampaignFolder
 from storage.errors import ConflictError, InputError
+from storage.schema import ESTIMATES
 from storage.settings import Goal, Scalar, Settings
 from storage.version import __version__
 from storage.workspace import Workspace
@@ -172,3 +173,14 @@ def _status(workspace: Workspace, name: str) -> dict[str, Any]:
         "contradictions": ledger.contradictions,
         "result": {name: last[name] for name in fields} if last else None,
     }
+
+
+def last_estimates(workspace: Workspace) -> dict[str, dict[str, Any]]:
+    """Return the newest row of every count campaign that has an estimate, by its name: K for campaigns that were not told it."""
+    found = {}
+    for name in workspace.campaigns():
+        folder = CampaignFolder(workspace, name)
+        last = folder.last_row(ESTIMATES) if folder.settings().kind == "count" else None
+        if last is not None and last["estimate"] is not None:
+            found[name] = last
+    return found

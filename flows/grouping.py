@@ -9,10 +9,10 @@ from cccount_dist.clustering.result import Grouping
 from cccount_dist.clustering.runner import ClusterRunner, grouping_inputs
 from cccount_dist.inputs import Inputs
 from cccount_dist.runner import Progress
-from flows.campaign import check_common, open_campaign, open_inputs, run_to_the_end
+from flows.campaign import check_common, last_estimates, open_campaign, open_inputs, run_to_the_end
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError
-from storage.schema import ESTIMATES, GROUPINGS
+from storage.schema import GROUPINGS
 from storage.settings import Goal, Scalar
 from storage.workspace import Workspace
 
@@ -113,15 +113,11 @@ def with_counted_clusters(workspace: str, campaign: str, options: ClusterOptions
     needed = options.resolved_method in NEEDS_CLUSTERS and options.clusters is None
     if not needed or CampaignFolder(opened, campaign).exists:
         return options
-    counted = []
-    for name in opened.campaigns():
-        folder = CampaignFolder(opened, name)
-        last = folder.last_row(ESTIMATES) if folder.settings().kind == "count" else None
-        if last is not None and last["estimate"] is not None:
-            counted.append((int(last["answers"]), name, last))
+    counted = last_estimates(opened)
     if not counted:
         return options
-    answers, name, last = max(counted, key=lambda found: (found[0], found[1]))
+    answers, name = max((int(last["answers"]), name) for name, last in counted.items())
+    last = counted[name]
     clusters = max(1, round(last["estimate"]))
     sys.stderr.write(
         f"--clusters was not given: K = {clusters} is the estimate of the count campaign {name!r} "

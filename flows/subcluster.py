@@ -10,11 +10,11 @@ from cccount_dist.subclustering.passive import STARTS
 from cccount_dist.subclustering.prepared import find_lists, lists_job, multiplications, options_of
 from cccount_dist.subclustering.result import Subclusters
 from cccount_dist.subclustering.runner import SubclusterRunner
-from flows.campaign import check_common, open_campaign, open_inputs, run_to_the_end
+from flows.campaign import check_common, last_estimates, open_campaign, open_inputs, run_to_the_end
 from flows.compute import open_client, run_tasks
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError
-from storage.schema import ESTIMATES, SUBCLUSTERINGS, SUBCLUSTERS
+from storage.schema import SUBCLUSTERINGS, SUBCLUSTERS
 from storage.settings import Goal, Scalar
 from storage.workspace import Workspace
 
@@ -101,19 +101,14 @@ def advance_subclusters(folder: CampaignFolder) -> dict[str, Any]:
 
 def counted_clusters(workspace: Workspace) -> tuple[str, int]:
     """Return the count campaign that was refreshed last, and its estimate."""
-    counts = []
-    for name in workspace.campaigns():
-        folder = CampaignFolder(workspace, name)
-        last = folder.last_row(ESTIMATES) if folder.settings().kind == "count" else None
-        if last is not None and last["estimate"] is not None:
-            counts.append((last["refreshed_at"], name, max(1, round(last["estimate"]))))
+    counts = last_estimates(workspace)
     if not counts:
         raise InputError(
             f"how many classes are there? Give --clusters K, or run `cccount count {workspace.location}` first: "
             "it has no count campaign with an estimate"
         )
-    _, name, clusters = max(counts)
-    return name, clusters
+    name = max(counts, key=lambda name: (counts[name]["refreshed_at"], name))
+    return name, max(1, round(counts[name]["estimate"]))
 
 
 def _prepare(folder: CampaignFolder, inputs: Inputs, *, compute: str, workers: int | None, memory_limit: str | None) -> None:

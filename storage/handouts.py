@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.journal import open_database, sqlite_explained
+from storage.journal import open_database, sqlite_explained, transaction
 from storage.objects import explaining, make_folder
 
 HANDOUTS = "desk.sqlite"  # its name in a campaign's folder
@@ -63,15 +63,8 @@ class Handouts:
     @contextmanager
     def changing(self) -> Iterator[None]:
         """What happens inside happens at once for everybody else, or not at all."""
-        with self._mutex, sqlite_explained(self.path):
-            self._database.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._database.execute("COMMIT")
-            except BaseException:
-                if self._database.in_transaction:
-                    self._database.execute("ROLLBACK")
-                raise
+        with self._mutex, sqlite_explained(self.path), transaction(self._database):
+            yield
 
     def expire(self, now: float) -> None:
         """Take back the sheets whose time is over."""

@@ -104,15 +104,8 @@ class Journal:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._mutex, sqlite_explained(self.path):
-            self._database.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._database
-                self._database.execute("COMMIT")
-            except BaseException:
-                if self._database.in_transaction:  # after some failures, a full disk for one, SQLite has rolled back by itself
-                    self._database.execute("ROLLBACK")
-                raise
+        with self._mutex, sqlite_explained(self.path), transaction(self._database):
+            yield self._database
 
 
 def journal_problems(path: Path) -> Iterator[Problem]:
@@ -168,19 +161,27 @@ def _begin_chain(database: sqlite3.Connection) -> None:
     """Begin the chain of a new journal, or of one that is older than chains: its answers are covered from now on."""
     if database.execute("SELECT 1 FROM chain").fetchone() is not None:
         return
+    with transaction(database):
+        if database.execute("SELECT 1 FROM chain").fetchone() is not None:
+            return
+        if "chain" not in [row[1] for row in database.execute("PRAGMA table_info(answers)")]:
+            database.execute("ALTER TABLE answers ADD COLUMN chain TEXT")
+        position, digest = 0, START
+        for position, *row in database.execute(_SELECT, (0,)).fetchall():
+            digest = next_digest(digest, row)
+            database.execute("UPDATE answers SET chain = ? WHERE position = ?", (digest, position))
+        database.execute("INSERT INTO chain VALUES (1, ?, ?, ?, 0, ?)", (position, digest, START, START))
+
+
+@contextmanager
+def transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """What happens inside happens at once for everybody else, or not at all."""
     database.execute("BEGIN IMMEDIATE")
     try:
-        if database.execute("SELECT 1 FROM chain").fetchone() is None:
-            if "chain" not in [row[1] for row in database.execute("PRAGMA table_info(answers)")]:
-                database.execute("ALTER TABLE answers ADD COLUMN chain TEXT")
-            position, digest = 0, START
-            for position, *row in database.execute(_SELECT, (0,)).fetchall():
-                digest = next_digest(digest, row)
-                database.execute("UPDATE answers SET chain = ? WHERE position = ?", (digest, position))
-            database.execute("INSERT INTO chain VALUES (1, ?, ?, ?, 0, ?)", (position, digest, START, START))
+        yield
         database.execute("COMMIT")
     except BaseException:
-        if database.in_transaction:
+        if database.in_transaction:  # after some failures, a full disk for one, SQLite has rolled back by itself
             database.execute("ROLLBACK")
         raise
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cccount_dist.report.facts import Thumbnail
+from cccount_dist.report.frame import whole_file
 from cccount_dist.report.markup import Html, element, joined, name_of
-from cccount_dist.report.style import CSS
 from cccount_dist.report.wording import plural
 
 _CSS = """
@@ -97,15 +97,6 @@ class ContactFacts:
 def contact_sheet(facts: ContactFacts) -> str:
     """Return the whole file."""
     count = plural(len(facts.subclusters), "subcluster")
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", f"{count} · {facts.campaign} · cccount"),
-        element("style", Html(CSS + _CSS)),
-    )
     sheets = [_sheet(number, row, facts.size) for number, row in enumerate(facts.subclusters)]
     foot = f"Written by cccount {facts.version} on {facts.written_at}. This file needs no network."
     data = Html(json.dumps(facts.nearest).replace("<", "\\u003c"))
@@ -116,7 +107,7 @@ def contact_sheet(facts: ContactFacts) -> str:
         element("script", data, id="nearest", type="application/json"),
         element("script", Html(_SCRIPT)),
     )
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+    return whole_file(count, facts.campaign, body, style=_CSS, policy=_POLICY)
 
 
 def _header(facts: ContactFacts, count: str) -> Html:

@@ -6,15 +6,14 @@ One HTML file without scripts, like that of a count; what users wrote is escaped
 from collections.abc import Mapping
 
 from cccount_dist.report.facts import JudgedPair
+from cccount_dist.report.frame import whole_file
 from cccount_dist.report.gallery import picture
 from cccount_dist.report.groupfacts import GroupingFacts, NextPair, Sheet
 from cccount_dist.report.lines import lines
 from cccount_dist.report.markup import Html, element, facts_list, joined, name_of, table
 from cccount_dist.report.spectral import ratings_section
-from cccount_dist.report.style import CSS
 from cccount_dist.report.wording import plural, thinned, verdict
 
-_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _MOST_ROWS = 40
 _STYLE = """
 .sheet { display: grid; grid-template-columns: repeat(8, 1fr); gap: 0.4rem; margin: 0; padding: 0; list-style: none; }
@@ -35,21 +34,12 @@ _METHODS = {
 def groups_page(facts: GroupingFacts) -> str:
     """Return the whole file."""
     large, below = _headline(facts)
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", f"{large} · {facts.campaign} · cccount"),
-        element("style", Html(CSS + _STYLE)),
-    )
     rated = Html() if facts.ratings is None else ratings_section(facts.ratings)
     sections = (_course(facts), rated, _sizes(facts), _sheets(facts), _doubts(facts), _next(facts), _how(facts))
     when = f"{facts.written_at:%Y-%m-%d %H:%M} UTC"
     foot = element("footer", element("p", f"Written by cccount {facts.version} on {when}. This file needs no network."))
     body = element("body", element("main", _answer(facts, large, below), *sections), foot)
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+    return whole_file(large, facts.campaign, body, style=_STYLE)
 
 
 def _headline(facts: GroupingFacts) -> tuple[str, str]:

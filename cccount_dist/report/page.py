@@ -6,10 +6,10 @@ and anything from outside, whatever a name may contain.
 
 from cccount_dist.report.chart import chart
 from cccount_dist.report.facts import CountFacts
+from cccount_dist.report.frame import whole_file
 from cccount_dist.report.gallery import gallery
 from cccount_dist.report.markup import Html, element, facts_list, joined, name_of, table
 from cccount_dist.report.shapes import size_chart, way_chart
-from cccount_dist.report.style import CSS
 from cccount_dist.report.wording import (
     against_truth,
     caution,
@@ -26,25 +26,15 @@ from cccount_dist.report.wording import (
     thinned,
 )
 
-_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _MOST_ROWS = 40  # of the table of estimates
 
 
 def report_page(facts: CountFacts) -> str:
     """Return the whole file."""
     large, below = headline(facts)
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", f"{large} · {facts.campaign} · cccount"),
-        element("style", Html(CSS)),
-    )
     sections = (_course(facts), _found(facts), _compared(facts), _collection(facts), _how(facts), gallery(facts), _record(facts))
     body = element("body", element("main", _answer(facts, large, below), *sections), _foot(facts))
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+    return whole_file(large, facts.campaign, body)
 
 
 def _answer(facts: CountFacts, large: str, below: str) -> Html:
