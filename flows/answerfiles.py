@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from storage import parquet
 from storage.errors import InputError, StoreError
 
 Row = dict[str, Any]
@@ -25,7 +25,7 @@ def read_rows(path: Path) -> Iterator[tuple[int, Row]]:
                 for row in lines:
                     yield lines.line_num, row
         elif path.suffix == ".parquet":
-            yield from enumerate(pq.read_table(path).to_pylist(), start=1)
+            yield from enumerate(parquet.from_bytes(path.read_bytes()).to_pylist(), start=1)
         else:
             yield from enumerate(_listed(json.loads(path.read_text(encoding="utf-8"))), start=1)
     except OSError as error:
@@ -43,7 +43,7 @@ def write_rows(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> None:
                 table.writeheader()
                 table.writerows(rows)
         elif path.suffix == ".parquet":
-            pq.write_table(pa.Table.from_pylist(list(rows)), path)
+            path.write_bytes(parquet.to_bytes(pa.Table.from_pylist(list(rows))))
         else:
             path.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     except OSError as error:

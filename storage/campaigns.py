@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from storage import parquet
 from storage.errors import InputError, WorkspaceError
 from storage.handouts import HANDOUTS
 from storage.journal import JOURNAL, Journal
@@ -95,14 +95,12 @@ class CampaignFolder:
         name = f"{spec.name}.parquet"
         if self.workspace.objects.size(f"{self.prefix}/results/{name}") is None:
             return spec.empty()
-        table = pq.read_table(pa.BufferReader(self._read(f"results/{name}")))
+        table = parquet.from_bytes(self._read(f"results/{name}"))
         return spec.check(table, self._where(f"results/{name}"))
 
     def write_table(self, spec: TableSpec, table: pa.Table) -> str:
         """Replace a table of `results/` and return where it is."""
-        sink = pa.BufferOutputStream()
-        pq.write_table(table.cast(spec.schema), sink)
-        return self.write_result(f"{spec.name}.parquet", sink.getvalue().to_pybytes())
+        return self.write_result(f"{spec.name}.parquet", parquet.to_bytes(table.cast(spec.schema)))
 
     def append_row(self, spec: TableSpec, row: Mapping[str, object]) -> None:
         """Add a row to a table of `results/`, unless its last row has the same number of answers and the same state."""

@@ -3,16 +3,15 @@
 Memory and time are linear in the items; the table is read whole (one million items: about 100 MB).
 """
 
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from storage import parquet
 from storage.errors import CccountError, CorruptionError, InputError, MissingObjectError, WorkspaceError
 from storage.objects import Objects
 from storage.problems import Problem
@@ -104,9 +103,7 @@ def collection_table(ids: Sequence[str], **columns: Sequence[object]) -> pa.Tabl
 def write_collection(objects: Objects, table: pa.Table) -> None:
     """Check the table and store it in place of the one that is there."""
     checked = Collection(table).table
-    sink = io.BytesIO()
-    pq.write_table(checked.cast(COLLECTION.schema), sink, write_page_checksum=True)
-    objects.replace(KEY, sink.getvalue())
+    objects.replace(KEY, parquet.to_bytes(checked.cast(COLLECTION.schema)))
 
 
 def read_collection(objects: Objects) -> Collection:
@@ -119,7 +116,7 @@ def read_collection(objects: Objects) -> Collection:
             f"{where} is missing: restore it from a copy, or make the workspace again with `cccount init`"
         ) from error
     try:
-        table = pq.read_table(pa.BufferReader(data), page_checksum_verification=True)
+        table = parquet.from_bytes(data)
     except (pa.ArrowException, OSError) as error:
         raise CorruptionError(f"{where}: damaged ({_line(error)}); {_REPAIR}") from error
     return Collection(table, where)

@@ -1,8 +1,8 @@
 """Pairs whose answer is known for certain: `gold.parquet` of a workspace, for checking people. Some hundreds, read whole."""
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from storage import parquet
 from storage.errors import CorruptionError, MissingObjectError
 from storage.schema import GOLD
 from storage.workspace import Workspace
@@ -18,7 +18,7 @@ def read_gold(workspace: Workspace) -> pa.Table:
     except MissingObjectError:
         return GOLD.empty()
     try:
-        table = pq.read_table(pa.BufferReader(data), page_checksum_verification=True)
+        table = parquet.from_bytes(data)
     except (pa.ArrowException, OSError) as error:
         raise CorruptionError(f"{where} is damaged: delete it and import the gold pairs again (`cccount gold import`)") from error
     return GOLD.check(table, where)
@@ -26,6 +26,4 @@ def read_gold(workspace: Workspace) -> pa.Table:
 
 def write_gold(workspace: Workspace, table: pa.Table) -> None:
     """Replace the gold pairs."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(table.cast(GOLD.schema), sink, write_page_checksum=True)
-    workspace.objects.replace(KEY, sink.getvalue().to_pybytes())
+    workspace.objects.replace(KEY, parquet.to_bytes(table.cast(GOLD.schema)))

@@ -25,7 +25,6 @@ REPAIR = (
 _NAME = re.compile(r"part-(\d{12})(?:-(\d{12}))?\.parquet")
 _MARK = b"cccount-blake2b:"
 _BLANK = b"0" * 32
-_LARGE = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +85,9 @@ def decode_part(data: bytes, spec: TableSpec, where: str) -> pa.Table:
     if not head or tail[: len(_BLANK)] != _digest(head, tail[len(_BLANK) :]):
         raise CorruptionError(f"{where} is damaged (its bytes are not those that were written): {REPAIR}")
     try:
-        # A small part is read faster than a second thread wakes up, most of all on a busy machine.
         file = pq.ParquetFile(pa.BufferReader(data))
-        table = _linked(file.read(use_threads=len(data) > _LARGE), (file.metadata.metadata or {}).get(CHAIN.encode(), b""))
+        # On this thread: see `parquet.py`.
+        table = _linked(file.read(use_threads=False), (file.metadata.metadata or {}).get(CHAIN.encode(), b""))
         return spec.check(table, where).cast(spec.schema)
     except CorruptionError as error:
         raise CorruptionError(f"{error}: {REPAIR}") from error

@@ -76,7 +76,7 @@ def records(path: Path) -> Iterator[Mapping[str, object]]:
     try:
         if path.suffix.lower() == ".parquet":
             with pq.ParquetFile(path) as source:
-                for batch in source.iter_batches(batch_size=BATCH):
+                for batch in source.iter_batches(batch_size=BATCH, use_threads=False):
                     yield from batch.to_pylist()
         elif path.suffix.lower() == ".csv":
             yield from _csv(path)

@@ -20,6 +20,7 @@ import zarr.errors
 from numpy.typing import NDArray
 
 from cccount_dist.embedding.readers.table import first, text
+from storage import parquet
 from storage.errors import InputError
 
 BLOCK_BYTES = 32 * 2**20
@@ -120,11 +121,11 @@ def _parquet(path: Path, label: str | None) -> Vectors:
         if len(lists) != 1:
             raise InputError(f"{path} needs exactly one list column of numbers: it has {len(lists)}")
         column = lists[0]
-        sample = next(source.iter_batches(batch_size=1, columns=[column]), None)
+        sample = next(source.iter_batches(batch_size=1, columns=[column], use_threads=False), None)
         dimensions = len(sample.column(0)[0].as_py() or ()) if sample is not None and items else 0
         wanted = {"id": "id", "uri": "uri", "label": label or "label"}
         columns: dict[str, Column] = {
-            ours: [text(value) for value in source.read(columns=[theirs]).column(0).to_pylist()]
+            ours: [text(value) for value in source.read(columns=[theirs], use_threads=False).column(0).to_pylist()]
             for ours, theirs in wanted.items()
             if theirs in schema.names and theirs != column
         }
@@ -132,7 +133,7 @@ def _parquet(path: Path, label: str | None) -> Vectors:
     def blocks() -> Iterator[NDArray[np.float32]]:
         with pq.ParquetFile(path) as source:
             row = 0
-            for batch in source.iter_batches(batch_size=_block_rows(dimensions, 8), columns=[column]):
+            for batch in source.iter_batches(batch_size=_block_rows(dimensions, 8), columns=[column], use_threads=False):
                 values = batch.column(0)
                 lengths = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False)
                 wrong = np.flatnonzero(lengths != dimensions)
@@ -195,7 +196,7 @@ def _folder(path: Path, label: str | None) -> Vectors:
 
 
 def _add_metadata(columns: dict[str, list[str | None]], file: Path, items: int, label: str | None) -> None:
-    table = pq.read_table(file)
+    table = parquet.from_bytes(file.read_bytes())
     if len(table) != items:
         raise InputError(f"{file} has {len(table)} rows for {items} vectors")
     for record in table.to_pylist():
