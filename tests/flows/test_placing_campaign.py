@@ -157,9 +157,9 @@ def test_a_running_forecast_and_the_reason_of_the_method_are_said(workspace: Pat
     assert reached["forecast"]["width"] == 0.2
 
 
-def test_the_fast_search_is_refused_where_answers_may_be_wrong(workspace: Path) -> None:
-    with pytest.raises(InputError, match="--search fast takes answers as right"):
-        count(str(workspace), "c", CountOptions(search="fast"))
-    reached = count(str(workspace), "c", simulated(60, search="fast"))
-    assert CampaignFolder(Workspace.open(workspace), "c").settings().parameters["search"] == "fast"
-    assert count(str(workspace), "c", simulated(60)) == reached  # left out, the campaign's own setting holds
+def test_the_search_is_fast_unless_the_full_one_is_asked_for(workspace: Path) -> None:
+    for name, search in (("c", None), ("d", "full")):
+        reached = count(str(workspace), name, simulated(60, search=search))
+        settings = CampaignFolder(Workspace.open(workspace), name).settings()
+        assert settings.parameters.get("search", "full") == (search or "fast")
+        assert count(str(workspace), name, simulated(60)) == reached  # left out, the campaign's own setting holds
