@@ -125,7 +125,9 @@ def evidence_of(ledger: Ledger) -> Evidence:
             settled = ledger.settled(question_id)
             said.append(Said(votes, told=None if settled is None else settled.value))
     repeats = _repeats(rows)
-    said += [Said({row.annotator: row.value}, before=before) for row, before in repeats if None not in (row.value, before)]
+    for row, before in repeats:
+        if row.value is not None and before is not None:
+            said.append(Said({row.annotator: row.value}, before=before))
     return Evidence(said, _steadiness(repeats))
 
 

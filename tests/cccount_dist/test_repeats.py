@@ -115,11 +115,11 @@ def test_pairs_that_one_person_answered_twice_give_both_rates() -> None:
     told = []
     for _ in range(4000):
         truth = float(random.random() < 0.15)
-        wrong = random.random(2) < (0.1 if truth else 0.03)
+        wrong = random.random(2) < (0.09 if truth else 0.06)
         told.append((abs(truth - wrong[0]), abs(truth - wrong[1])))
         rates.know_twice(*told[-1])
-    assert rates.miss == pytest.approx(0.1, abs=4 * (0.1 * 0.9 / 1200) ** 0.5)
-    assert rates.false_same == pytest.approx(0.03, abs=4 * (0.03 * 0.97 / 6800) ** 0.5)
+    assert rates.miss == pytest.approx(0.09, abs=4 * (0.09 * 0.91 / 1200) ** 0.5)
+    assert rates.false_same == pytest.approx(0.06, abs=4 * (0.06 * 0.94 / 6800) ** 0.5)
     for pair in told:
         rates.know_twice(*pair, times=-1)
     assert (rates.miss, rates.false_same) == before

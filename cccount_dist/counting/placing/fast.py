@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from cccount_dist.counting.placing.state import State
 
 LEAST_MATCHES, LEAST_CLUSTERS = 10, 30  # before: odds rest on too little, and there is little to save
+LEAST_BY_PAGES = 120  # clusters where pages are asked: five of them
 AUDIT = 4  # every so many items are asked about to the end
-TOLERATED = 0.15  # expected false splits for each cluster seen once
+TOLERATED = 0.12  # expected false splits for each cluster seen once
 LIGHT_FLOOR = 0.05  # share of the cluster's size in the probability: audited items are the guard against over-confidence here
 MOST_RISK = 0.2  # of one item
 _PRIOR = 3.0  # false splits among audited items, as many seen as expected, before the first one
@@ -67,7 +68,8 @@ class Skip:
         """Whether the clusters left may be skipped now; `features` are the item's against every cluster."""
         self._skips = False
         state, shortcut = self._state, self._state.shortcut
-        enough = len(left) + LEAST_CLUSTERS // 2 <= len(features) >= LEAST_CLUSTERS
+        least = LEAST_CLUSTERS if state.grid == 1 else LEAST_BY_PAGES
+        enough = len(left) + LEAST_CLUSTERS // 2 <= len(features) >= least
         if not len(left) or not shortcut.on or not enough or state.chances.matches < LEAST_MATCHES:
             return False
         if len(self._odds) < len(features):

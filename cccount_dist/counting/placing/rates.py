@@ -102,7 +102,8 @@ class Rates:
     def _wrong_of_two(self) -> tuple[float, float]:
         """Pairs that were answered twice and differently have one wrong answer each: misses, and false "same" (expected).
 
-        Which of the two it is follows from how many pairs are the same among those answered alike, and from the rates without.
+        Such pairs alone cannot tell which of the two it is: that follows from how many pairs are the same among those answered
+        alike, and from the rates without them.
         """
         if not self.twice_mixed:
             return 0.0, 0.0
