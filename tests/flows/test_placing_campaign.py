@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cccount_dist import Campaign, Response
 from cccount_dist.counting.runner import CountRunner
 from cccount_dist.inputs import load_inputs
-from cccount_dist.sampling.ledger import GOLD, OUTSIDE, LoggedAnswer
+from cccount_dist.sampling.ledger import GOLD, OUTSIDE, REPEAT, LoggedAnswer
 from cccount_dist.sampling.logged import answers_table
 from cccount_dist.sampling.types import SAME
 from flows.campaign import advance, open_campaign
@@ -138,6 +138,31 @@ def test_gold_answers_of_the_log_enter_the_rates_and_the_campaign_replays(worksp
     undone = [replace(row, id=f"undo-{row.id}", undoes=row.id) for row in gold]
     folder.log.append_answers(answers_table(undone))
     assert advance(place, "c")["details"]["miss_rate"] < after["details"]["miss_rate"] - 0.03
+
+
+def test_pairs_that_one_person_answers_otherwise_the_second_time_enter_the_rates(
+    workspace: Path, labels: NDArray[np.int64]
+) -> None:
+    place = str(workspace)
+    count(place, "c", CountOptions(budget=60))
+    campaign = Campaign.open(place, "c")
+    asked = campaign.ask(16)
+    campaign.tell([Response(q.id, float(labels[q.u] == labels[q.v]), "ana") for q in asked])
+    before = advance(place, "c")["details"]
+    folder = CampaignFolder(Workspace.open(workspace), "c")
+    others = [
+        LoggedAnswer(f"{who}-{q.id}", OUTSIDE, q.u, q.v, float(labels[q.u] != labels[q.v]), REPEAT, who)
+        for q in asked
+        for who in ("ana", "ben")
+    ]
+    folder.log.append_answers(answers_table(others[1::2]))
+    assert advance(place, "c")["details"] == before, "ben had not answered them before: that says nothing"
+    folder.log.append_answers(answers_table(others[::2]))
+    after = advance(place, "c")["details"]
+    wrong = (after["miss_rate"] - before["miss_rate"], after["false_same_rate"] - before["false_same_rate"])
+    assert min(wrong) > 0.0
+    assert max(wrong) > 0.03
+    assert advance(place, "c")["details"] == after
 
 
 def test_before_the_first_answer_there_is_a_guess_and_it_is_called_one(workspace: Path) -> None:
