@@ -8,8 +8,14 @@ import pytest
 from numpy.typing import NDArray
 
 from cccount_dist import Campaign, Response
+from cccount_dist.clustering.evidence.sampler import EvidenceSampler
 from cccount_dist.clustering.methods import METHODS, RATING_METHODS
+from cccount_dist.clustering.runner import ClusterRunner
+from cccount_dist.inputs import load_inputs
 from cccount_dist.metrics import ari, nmi
+from cccount_dist.sampling.ledger import GOLD, OUTSIDE, LoggedAnswer
+from cccount_dist.sampling.logged import answers_table
+from cccount_dist.sampling.types import SAME
 from flows.campaign import advance, status
 from flows.counting import CountOptions, count
 from flows.grouping import ClusterOptions, cluster
@@ -70,6 +76,34 @@ def test_people_group_what_is_ready(workspace: Path, labels: NDArray[np.int64]) 
     assert waiting["questions"] == 12
     row = status(place)["campaigns"][0]
     assert row["result"]["clusters"] == waiting["clusters"]
+
+
+def _gold(workspace: Path, wrong: int) -> None:
+    """Thirty answers to pairs that were known, some of them wrong."""
+    rows = [LoggedAnswer(f"gold-{i}", OUTSIDE, 2 * i, 2 * i + 1, float(i >= wrong), GOLD[SAME], "ana") for i in range(30)]
+    CampaignFolder(Workspace.open(workspace), "g").log.append_answers(answers_table(rows))
+
+
+@pytest.mark.parametrize("wrong", [0, 9])
+def test_gold_answers_of_the_log_reach_the_evidence_and_the_campaign_replays(workspace: Path, wrong: int) -> None:
+    place = str(workspace)
+    cluster(place, "g", simulated("evidence", 20))
+    _gold(workspace, wrong)
+    reached = cluster(place, "g", simulated("evidence", 40))
+    assert advance(place, "g") == reached
+    folder = CampaignFolder(Workspace.open(workspace), "g")
+    with folder.lease() as lease:
+        sampler = ClusterRunner(folder, lease, load_inputs(folder.workspace)).sampler
+    assert isinstance(sampler, EvidenceSampler)
+    assert sampler.rates.miss == pytest.approx((1 + wrong) / 50)
+    assert sampler.rates.false_same == 0.05
+
+
+def test_apc_takes_answers_as_true_and_says_so_where_people_are_measured_to_err(workspace: Path) -> None:
+    place = str(workspace)
+    assert cluster(place, "g", simulated("apc", 20))["warning"] is None
+    _gold(workspace, 3)
+    assert "3 of 30 answers to pairs that were known are wrong" in advance(place, "g")["warning"]
 
 
 def test_settings_are_frozen(workspace: Path) -> None:

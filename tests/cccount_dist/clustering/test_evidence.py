@@ -1,16 +1,23 @@
 """The evidence sampler: determinism, replay, batches, odd collections, wrong and unsure answers, and quality on digits."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cccount_dist.clustering.evidence.rates import Counted, Rates
 from cccount_dist.clustering.evidence.sampler import evidence_sampler
 from cccount_dist.metrics import ari, nmi
 from cccount_dist.sampling.oracles import LabelOracle
+<<<<<<< HEAD
 from cccount_dist.sampling.types import Answer, Question
+=======
+from cccount_dist.sampling.replay import Round, replay
+from cccount_dist.sampling.types import Answer, KnownAnswer, Question
+>>>>>>> grouping
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from storage.errors import InputError
 from tests.cccount_dist.clustering.groups import Labels, answer_all, digits, grouper, replies
@@ -188,6 +195,23 @@ def test_a_collection_without_structure_is_called_so_after_50_questions_and_digi
     good = evidence_sampler(vectors, neighbors_in_memory(vectors, 50).index)
     answer_all(good, known, 70)
     assert good.warning() is None
+
+
+def test_answers_are_worth_what_gold_says_and_what_is_taken_back_is_forgotten() -> None:
+    counted = Counted()
+    usual = counted.rates
+    assert usual.evidence(np.array([True, False])) == pytest.approx([np.log(19), -np.log(19)])
+    gold = [KnownAnswer(-1, 0, 1, value, truth=0.0) for value in (0.0, 1.0, 1.0, 0.0)] + [
+        KnownAnswer(-1, 0, 1, 1.0, truth=1.0)
+    ] * 80
+    for answer in gold:
+        counted.know(answer)
+    assert (counted.rates.miss, counted.rates.false_same) == (pytest.approx(0.01), pytest.approx(3 / 24))
+    assert counted.rates.evidence(np.array([True]))[0] < usual.evidence(np.array([True]))[0]  # "same" is often wrong here
+    for answer in gold:
+        counted.know(replace(answer, times=-1))
+    assert counted.rates == usual
+    assert Counted((0.0, 0.9)).rates == Rates(0.01, 0.3)  # given ones: none is beyond doubt, none worth nothing
 
 
 def test_nothing_new_is_asked_once_the_groups_are_expected_to_be_good_enough() -> None:
