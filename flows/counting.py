@@ -78,14 +78,9 @@ class CountOptions:
             return {}
         simulated = self.oracle == "labels"
         wrong_answers = self.wrong_answers or ("none" if simulated and not self.error_rate else "estimate")
-        if self.search == "fast" and wrong_answers != "none":
-            raise InputError(
-                f"--search fast takes answers as right, and --wrong-answers is {wrong_answers}: what is skipped is inferred from "
-                "answers, and wrong ones would mislead it; use --search full, or --wrong-answers none"
-            )
         lanes = 1 if simulated else LANES
         parameters: dict[str, Scalar] = {"grid": self.grid or 1, "wrong_answers": wrong_answers, "lanes": lanes}
-        return parameters if self.search in (None, "full") else parameters | {"search": self.search or "full"}
+        return parameters if self.search == "full" else parameters | {"search": "fast"}
 
 
 def count(workspace: str, campaign: str, options: CountOptions) -> dict[str, Any]:

@@ -12,12 +12,7 @@ from cccount_dist.clustering.evidence.rates import Counted, Rates
 from cccount_dist.clustering.evidence.sampler import evidence_sampler
 from cccount_dist.metrics import ari, nmi
 from cccount_dist.sampling.oracles import LabelOracle
-<<<<<<< HEAD
-from cccount_dist.sampling.types import Answer, Question
-=======
-from cccount_dist.sampling.replay import Round, replay
 from cccount_dist.sampling.types import Answer, KnownAnswer, Question
->>>>>>> grouping
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from storage.errors import InputError
 from tests.cccount_dist.clustering.groups import Labels, answer_all, digits, grouper, replies
