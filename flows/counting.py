@@ -60,6 +60,10 @@ class CountOptions:
     def without(self) -> dict[str, object]:
         return {"grid": 1, "wrong_answers": "none", "search": "full"}
 
+    @property
+    def named(self) -> dict[str, Scalar]:
+        return {}
+
     def goal(self) -> Goal:
         return Goal(self.budget, self.oracle, self.error_rate, self.target_width, self.pair_seconds, self.page_seconds)
 

@@ -8,8 +8,9 @@ from cccount_dist.counting.forecast import forecast_questions
 from cccount_dist.counting.methods import make_counter
 from cccount_dist.counting.result import CountResult
 from cccount_dist.runner import CampaignRunner, State
-from cccount_dist.sampling.ledger import GOLD, REPEAT, LoggedAnswer
-from cccount_dist.sampling.types import Answer, KnownAnswer, RepeatedAnswer, Sampler
+from cccount_dist.sampling.checked import CheckedAnswers
+from cccount_dist.sampling.ledger import LoggedAnswer
+from cccount_dist.sampling.types import Answer, Sampler
 from storage.schema import ESTIMATES
 from storage.settings import Goal
 
@@ -22,8 +23,7 @@ class CountRunner(CampaignRunner[CountResult]):
     """Advances a campaign of kind `count`."""
 
     def make_sampler(self) -> Sampler[CountResult]:
-        self._checks: dict[str, KnownAnswer | RepeatedAnswer] = {}  # by the id of the answer
-        self._said: dict[tuple[str, int, int], float | None] = {}  # what a person said last to a pair that was shown alone
+        self._checked = CheckedAnswers()
         settings, inputs = self.settings, self.inputs
         return make_counter(
             settings.method,
@@ -37,33 +37,7 @@ class CountRunner(CampaignRunner[CountResult]):
 
     def beside(self, row: LoggedAnswer) -> Sequence[Answer]:
         """Gold and repeats tell a sampler that estimates rates how often people are wrong, from the row on at which they came."""
-        if self.settings.method != "placing":
-            return ()
-        if row.undoes is not None:
-            taken_back = self._checks.pop(row.undoes, None)
-            return () if taken_back is None else (replace(taken_back, times=-1),)
-        check = self._check(row)
-        if check is None:
-            return ()
-        self._checks[row.id] = check
-        return (check,)
-
-    def _check(self, row: LoggedAnswer) -> KnownAnswer | RepeatedAnswer | None:
-        """What a row says about people. A repeat counts if the person's answer before it was to the pair alone, not on a page."""
-        pair = row.annotator, min(row.u, row.v), max(row.u, row.v)
-        if row.source == REPEAT:
-            before = self._said.get(pair)
-            if before is None or row.value is None:
-                return None
-            return RepeatedAnswer(row.question_id, row.u, row.v, row.value, before)
-        truth = next((value for value, source in GOLD.items() if source == row.source), None)
-        if truth is None:
-            if row.is_vote and row.page is None:
-                self._said[pair] = row.value
-            return None
-        if row.value is None:
-            return None
-        return KnownAnswer(row.question_id, row.u, row.v, row.value, truth, paged=row.page is not None)
+        return self._checked.take(row) if self.settings.method == "placing" else ()
 
     def result(self) -> CountResult:
         """The sampler's estimate, or the exact number once the answers settle every pair.

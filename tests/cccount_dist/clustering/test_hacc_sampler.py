@@ -17,11 +17,10 @@ from cccount_dist.clustering.result import Grouping
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import LabelOracle
-from cccount_dist.sampling.replay import Round, replay
 from cccount_dist.sampling.types import Answer, Question, Sampler
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from storage.errors import InputError
-from tests.cccount_dist.samplers import blobs
+from tests.cccount_dist.samplers import blobs, play
 
 VECTORS, LABELS = blobs((9, 6, 4, 4, 3), noise=0.4)
 
@@ -43,33 +42,17 @@ def sampler(inputs: GroupingInputs = PLAIN) -> Sampler[Grouping]:
     return make_grouper("hacc", inputs)
 
 
-def _answer(question: Question, chance: float) -> Answer:
-    value = None if chance < 0.2 else float((LABELS[question.u] == LABELS[question.v]) != (chance < 0.3))
-    return Answer(question.id, question.u, question.v, value)
-
-
 @settings(max_examples=25, deadline=None)
 @given(INPUTS, st.lists(st.tuples(st.integers(0, 6), st.integers(0, 9)), max_size=10), st.randoms(use_true_random=False))
 def test_a_campaign_that_was_killed_asks_the_same_questions_when_it_is_resumed(
     inputs: GroupingInputs, cuts: list[tuple[int, int]], chance: random.Random
 ) -> None:
     live = sampler(inputs)
-    rounds: list[Round] = []
-    questions: list[Question] = []
-    answers: list[Answer] = []
-    for number, (asked, given_back) in enumerate(cuts):
-        rounds.append(Round(number, len(answers), live.ask(asked)))
-        questions += rounds[-1].questions
-        for _ in range(given_back if questions else 0):  # one by one, in any order; people change their minds
-            reply = _answer(chance.choice(questions), chance.random())
-            live.tell([reply])
-            answers.append(reply)
-        live.tell([])
-    again = sampler(inputs)
-    replay(again, rounds, answers)
+    log = play(live, cuts, LABELS, chance)
+    again = log.resumed(sampler(inputs))
     assert repr(again.result()) == repr(live.result())
     assert again.ask(5) == live.ask(5)
-    assert [question.id for question in questions] == list(range(len(questions)))
+    assert [question.id for question in log.questions] == list(range(len(log.questions)))
 
 
 @settings(max_examples=25, deadline=None)
