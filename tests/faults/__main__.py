@@ -118,7 +118,7 @@ def main() -> int:
         made = stack.enter_context(topology())
         disk = stack.enter_context(small_disk(Path(tempfile.mkdtemp(prefix="cccount-disk-")) / "disk", "32m"))
         hurt = Suite(made, seed=run.given.seed + len(run.records.faults), disk=disk)
-        say(f"undisturbed: computing {hurt.compute_seconds:.1f} s, counting {' and '.join(map(str, hurt.seconds.values()))} s")
+        say(f"undisturbed: computing {hurt.compute_requests} requests, counting {[round(s, 1) for s in hurt.seconds.values()]} s")
         scheduled = threading.Thread(target=run.cause_scheduled, args=(made, hurt.reference), daemon=True)
         scheduled.start()
         try:

@@ -71,7 +71,7 @@ class Suite:
         assert len(self.expected) >= 8
         self.computed = topology.place("computed")
         topology.make_workspace(self.computed)
-        self.compute_seconds = self._compute(self.computed)  # the second time everything is compiled: faults come within this
+        self.compute_requests = self._compute(self.computed)  # faults come within these
         assert shards(self.computed) == self.expected
         topology.forget_results(self.computed)
         self.counted, self.local = topology.place("counted"), str(topology.folder / "local")
@@ -83,10 +83,11 @@ class Suite:
         topology.copy(self.reference, self.asked)
         topology.copy(self.reference, self.asked_local)
 
-    def _compute(self, place: str) -> float:
-        began = time.monotonic()
+    def _compute(self, place: str) -> int:
+        """Embed and find neighbours; return how many requests to the store that took."""
+        began = self.on.s3.seen
         self._finish(lambda: self.on.start("compute", place, self.on.address))
-        return time.monotonic() - began
+        return self.on.s3.seen - began
 
     def _count(self, place: str) -> float:
         """Count once undisturbed, and return the seconds that it held its lease: faults come within them."""
@@ -142,9 +143,10 @@ class Suite:
     def _computing(self, hurt: Callable[[], object]) -> str:
         """Hurt embedding and neighbours somewhere on their way, and compare every stored byte at the end."""
         self.on.start_cluster()
+        moment = self.on.s3.seen + self.chance.uniform(0.02, 0.95) * self.compute_requests
         flow = self.on.start("compute", self.computed, self.on.address)
         self.on.flows = [flow]
-        flow.join(self.chance.uniform(0.1, 0.9) * self.compute_seconds)
+        wait_until(lambda: self.on.s3.seen >= moment or not flow.is_alive(), 240, "embedding and neighbours to get there")
         done = not flow.is_alive()
         self._hurt(hurt)
         ending = self._ended(flow)
@@ -340,7 +342,7 @@ class Suite:
         code = finished(flow)
         assert code in (0, 3, -signal.SIGKILL), f"{code}: {self.on.failure(flow)}"
         if code == 3:
-            return "fenced" if "lease" in self.on.failure(flow) else "failed in one line, run again"
+            return "fenced" if self.on.failure(flow).startswith("LeaseError") else "failed in one line, run again"
         return "killed" if code else "went on by itself"
 
     def _finish(self, start: Callable[[], BaseProcess]) -> None:
