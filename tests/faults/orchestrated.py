@@ -16,6 +16,7 @@ import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -141,7 +142,9 @@ class Orchestrated:
             hurt(run)
         mend()
         self._whole(expected, estimate)
-        return time.monotonic() - began
+        taken = time.monotonic() - began
+        self._check_marks()
+        return taken
 
     # -- what must hold -------------------------------------------------------------------------------------------------
 
@@ -197,14 +200,26 @@ class Orchestrated:
         return [("server", self.server), ("worker", self.worker)]
 
     def _last_runs(self) -> list[str]:
-        url = f"{self.environment['PREFECT_API_URL']}/flow_runs/filter"
-        body = json.dumps({"sort": "EXPECTED_START_TIME_DESC", "limit": 12, "flow_runs": {"start_time": {"is_null_": False}}})
-        request = urllib.request.Request(url, body.encode(), {"content-type": "application/json"}, method="POST")
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
-                return [f"{run['name']} {run['state_name']}" for run in json.load(answer)]
+            begun = {"start_time": {"is_null_": False}}
+            runs = self._found("flow_runs/filter", sort="EXPECTED_START_TIME_DESC", limit=12, flow_runs=begun)
         except OSError as error:
             return [f"the server does not say ({error})"]
+        return [f"{run['name']} {run['state_name']}" for run in runs]
+
+    def _check_marks(self) -> None:
+        """Whoever ended well is not marked as a zombie later."""
+        for run in self._found("flow_runs/filter", flow_runs={"state": {"name": {"any_": ["Zombie"]}}}):
+            states = [state["type"] for state in self._found(f"flow_run_states/?flow_run_id={run['id']}")]
+            assert "COMPLETED" not in states, f"run {run['name']} ended well and was marked as a zombie: {states}"
+
+    def _found(self, what: str, **body: Any) -> Any:
+        data = json.dumps(body).encode() if body else None
+        request = urllib.request.Request(
+            f"{self.environment['PREFECT_API_URL']}/{what}", data, {"content-type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
 
     # -- processes ------------------------------------------------------------------------------------------------------
 
