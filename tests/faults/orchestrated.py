@@ -48,7 +48,7 @@ KINDS = {
 }
 CAMPAIGN = "scheduled"
 RAISE = 64  # questions that the budget is raised by before each fault
-EVERY = 3  # seconds between scheduled runs
+EVERY = 6  # seconds between scheduled runs
 LONGEST_RUN = 4.0  # seconds into which the moment of the fault falls after a run's process has appeared
 PATIENCE = 420.0  # a run that nobody can report keeps its place for 120 s of silence, or 300 s if it had not begun
 
