@@ -218,10 +218,10 @@ def tables(known: dict[str, dict[str, float]]) -> list[str]:
     if {"rate", "embed", "approximate"} <= known.keys():
         pairs = SMALL * (SMALL - 1) / 2 / known["rate"]["seconds"]
         images = known["embed"]["items"] / known["embed"]["1"]
-        lines.append(
-            f"One core: {pairs / 1e6:,.1f} million pairs of {DIMENSIONS} dimensions a second, {images:,.0f} images a second."
-        )
-        lines += ["", *plan_table(pairs, images), ""]
+        approximate = known["approximate"]["seconds"]
+        lines.append(f"One core: {pairs / 1e6:,.1f} million pairs of {DIMENSIONS} dimensions, or {images:,.0f} images, a second;")
+        lines.append(f"the approximate pass over {MORE:,} items takes {approximate:.0f} s.")
+        lines += ["", *plan_table(pairs, images, approximate), ""]
     loads = ", ".join(f"{name} {part['load']:.1f}" for name, part in known.items())
     return [*lines, f"{os.cpu_count()} cores; load average at the end of each part: {loads}."]
 

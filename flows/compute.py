@@ -150,7 +150,7 @@ def _opened(result: R | CccountError) -> R:
 
 
 @contextmanager
-def _given_up(client: distributed.Client, futures: list["distributed.Future[object]"]) -> Iterator[threading.Event]:
+def _given_up(client: distributed.Client, futures: Sequence["distributed.Future[R]"]) -> Iterator[threading.Event]:
     """Cancel the tasks, and set the event, when the cluster has had no worker for too long."""
     seconds = float(dask.config.get(WORKERLESS, WORKERLESS_SECONDS))
     over, given_up = threading.Event(), threading.Event()
@@ -162,7 +162,7 @@ def _given_up(client: distributed.Client, futures: list["distributed.Future[obje
                 seen = time.monotonic()
             elif time.monotonic() - seen > seconds:
                 given_up.set()
-                client.cancel(futures)
+                client.cancel(list(futures))
                 return
 
     watching = threading.Thread(target=watch, name="workers of the cluster", daemon=True)

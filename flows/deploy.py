@@ -61,7 +61,7 @@ def zombie_automation() -> Automation:
             threshold=1,
             within=SILENCE,
         ),
-        actions=[ChangeFlowRunState(name="Zombie", state=StateType.CRASHED, message="its heartbeat stopped")],
+        actions=[ChangeFlowRunState(name="Zombie", state=StateType.CRASHED, message="its heartbeat stopped", force=False)],
     )
 
 

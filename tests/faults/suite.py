@@ -116,7 +116,11 @@ class Suite:
         return self._computing(lambda: kill(self.chance.choice(self.on.workers)))
 
     def kill_workers(self) -> str:
-        return self._computing(lambda: [kill(worker) for worker in self.on.workers])
+        def all_of_them() -> None:
+            for worker in self.on.workers:
+                kill(worker)
+
+        return self._computing(all_of_them)
 
     def kill_scheduler(self) -> str:
         scheduler = self.on.start_cluster()
