@@ -109,7 +109,7 @@ def test_a_task_that_kills_every_worker_is_explained() -> None:
 def test_a_cluster_that_has_lost_its_workers_is_given_up() -> None:
     with (
         dask.config.set({WORKERLESS: 0.5}),
-        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
         pytest.raises(ComputeError, match="all Dask workers were lost after 0 of 2 numbers: run the same command again"),
     ):
