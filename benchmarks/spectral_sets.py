@@ -1,14 +1,10 @@
-"""What the benchmarks of ratings work on: similarities with known groups, errors, and a file of the runs that were done.
+"""What the benchmarks of ratings work on: similarities with known groups, and errors.
 
 Similarities are w = exp(-d² / median d²) of features scaled to 0 … 1: a Gaussian kernel as in the paper, which names neither its
 widths nor its classes. One rule for all sets, so that none has a width of its own.
 """
 
-import json
-import time
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,11 +76,17 @@ def complete(similarity: Floats, clusters: int = 2) -> Labels:
 
 
 def graph_of(similarity: Floats, known: NDArray[np.bool_] | None = None) -> RatedGraph:
+    """The graph of the pairs that are known, all at once; only what lies above the diagonal of `known` counts."""
     graph = RatedGraph(len(similarity))
-    first, second = np.nonzero(np.triu(np.ones_like(similarity, np.bool_) if known is None else known, 1))
-    graph.add(first, second)
-    for u, v in zip(first.tolist(), second.tolist(), strict=True):
-        graph.set(u, v, float(similarity[u, v]), 0.0)
+    upper = np.triu(np.ones_like(similarity, np.bool_) if known is None else known, 1)
+    weight = np.where(upper | upper.T, similarity, 0.0)
+    square = np.diag(weight.sum(axis=1)) - weight
+    kept = upper | upper.T | np.eye(len(similarity), dtype=np.bool_)
+    rows, columns = np.nonzero(kept)
+    graph.starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int32)
+    graph.columns, graph.values, graph.is_rated = columns.astype(np.int32), square[rows, columns], rows != columns
+    graph.deviation = np.zeros(len(rows))
+    graph._square = square if graph._square is not None else None
     return graph
 
 
@@ -109,31 +111,3 @@ def exact(similarity: Floats) -> Rate:
 def noisy(similarity: Floats, random: np.random.Generator, times: int) -> Rate:
     """The median of so many ratings with noise."""
     return lambda u, v: float(np.median(np.clip(similarity[u, v] + random.normal(0.0, 0.2, times), 0.0, 1.0)))
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows)]
-
-
-class Runs:
-    """The runs that were done, one to a line of a file, so that a benchmark may be ended and go on later."""
-
-    def __init__(self, path: Path | None, until: float) -> None:
-        self._path, self._until = path, until
-        self._done: dict[str, Any] = {}
-        if path is not None and path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                key, value = json.loads(line)
-                self._done[key] = value
-
-    def get(self, key: str, work: Callable[[], object]) -> None:
-        """Do the work, unless it was done or the time is over."""
-        if key not in self._done and time.monotonic() < self._until:
-            self._done[key] = work()
-            if self._path is not None:
-                with self._path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps([key, self._done[key]]) + "\n")
-
-    def of(self, start: str, seeds: int) -> Iterator[Any]:
-        """What came out, for all seeds that were done."""
-        return (self._done[key] for seed in range(seeds) if (key := f"{start}, {seed}") in self._done)
