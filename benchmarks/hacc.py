@@ -9,6 +9,7 @@ import re
 import resource
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -193,7 +194,7 @@ def curves(folder: Path, done: Runs, only: str) -> None:
         for method in METHODS:
             for seed in range(seeds):
                 if re.search(only, f"{name}, {method}"):
-                    done.get(f"{name}, {method}, {seed}", lambda m=method, n=seed, f=load: course(m, *f(n), n))  # type: ignore[misc]
+                    done.get(f"{name}, {method}, {seed}", partial(course, method, load, seed))
         rows = []
         budgets = [step * part for part in (0, 1, 2, 3, 4, 6, 8)]
         for method in METHODS:
@@ -209,8 +210,9 @@ METHODS = ("one by one", "batches", "H2", "random constraints", "Explore-Consoli
 GOAL = 0.8
 
 
-def course(method: str, x: Vectors, y: Labels, seed: int) -> list[tuple[int, float]]:
+def course(method: str, load: Callable[[int], tuple[Vectors, Labels]], seed: int) -> list[tuple[int, float]]:
     """JCC after numbers of questions, until it is GOAL."""
+    x, y = load(seed)
     clusters, most = int(y.max()) + 1, 8 * len(x)
     budgets = range(0, most + 1, 5 if len(x) < 400 else 25)
     told = inputs_of(x, clusters, seed, **({"effects": "local"} if method == "H2" else {}))

@@ -9,6 +9,7 @@ benchmark may be done bit by bit, and tables are pasted into the page.
 import argparse
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -42,13 +43,13 @@ from cccount_dist.clustering.spectral.spectrum import spectrum
 from cccount_dist.metrics import ari
 from cccount_dist.sampling.types import Answer
 
-METHODS: tuple[tuple[str, Rule, bool], ...] = (
-    ("random-ratings", "random", True),
-    ("s-and-t-pure", "s-and-t", False),
-    ("s-and-t", "s-and-t", True),
-    ("iu-red-pure", "iu-red", False),
-    ("iu-red", "iu-red", True),
-)
+METHODS: dict[str, tuple[Rule, bool]] = {
+    "random-ratings": ("random", True),
+    "s-and-t-pure": ("s-and-t", False),
+    "s-and-t": ("s-and-t", True),
+    "iu-red-pure": ("iu-red", False),
+    "iu-red": ("iu-red", True),
+}
 FILLINGS: tuple[Missing, ...] = ("zero", "either")
 SUBSETS = (0.1, 0.2, 0.4)
 
@@ -108,16 +109,11 @@ def curves(runs: int, sets: Sets, done: Runs) -> list[str]:
     wanted = {name: complete(similarity) for name, (similarity, _) in sets.items()}
     for seed in range(runs):
         for name, (similarity, _) in sets.items():
-            for method, rule, interleaved in METHODS:
-                done.get(
-                    f"curves, {name}, {method}, {seed}",
-                    lambda m=method, r=rule, i=interleaved, s=similarity, w=wanted[name], n=seed: one_course(  # type: ignore[misc]
-                        SpectralSampler(len(w), 2, seed=n, rule=r, interleaved=i), s, w, shares_of(len(w), m)
-                    ),
-                )
+            for method in METHODS:
+                done.get(f"curves, {name}, {method}, {seed}", partial(one_course, method, seed, similarity, wanted[name]))
     lines = []
     for name, (similarity, truth) in sets.items():
-        courses = {method: list(done.of(f"curves, {name}, {method}", runs)) for method, _, _ in METHODS}
+        courses = {method: list(done.of(f"curves, {name}, {method}", runs)) for method in METHODS}
         own = f"all similarities against the truth: error {error(wanted[name], truth):.3f}"
         for missing, title in zip(FILLINGS, ("missing = 0, as in the paper", "missing guessed: the default"), strict=True):
             lines += [f"**{name}**, {len(similarity)} items, {own}; {title}", ""]
@@ -125,12 +121,12 @@ def curves(runs: int, sets: Sets, done: Runs) -> list[str]:
     return lines
 
 
-def one_course(
-    sampler: SpectralSampler, similarity: Floats, wanted: Labels, shares: Sequence[float]
-) -> dict[Missing, list[float]]:
+def one_course(method: str, seed: int, similarity: Floats, wanted: Labels) -> dict[Missing, list[float]]:
     """The errors after shares of all similarities, by what the result takes a missing one for."""
+    rule, interleaved = METHODS[method]
+    sampler = SpectralSampler(len(wanted), 2, seed=seed, rule=rule, interleaved=interleaved)
     courses: dict[Missing, list[float]] = {missing: [] for missing in FILLINGS}
-    for share in shares:
+    for share in shares_of(len(wanted), method):
         ask_until(sampler, exact(similarity), round(share * len(wanted) * (len(wanted) - 1) / 2))
         for missing in FILLINGS:
             sampler._missing = missing
@@ -165,10 +161,8 @@ def step(runs: int, sets: Sets, done: Runs) -> list[str]:
     for chunk in range(runs):
         for name, (similarity, _) in small.items():
             for share in SUBSETS:
-                done.get(
-                    f"step, {name}, {share}, {chunk}",
-                    lambda s=similarity, p=share, c=chunk: twenty_steps(s, complete(s), p, c),  # type: ignore[misc]
-                )
+                work = partial(twenty_steps, similarity, complete(similarity), share, chunk)
+                done.get(f"step, {name}, {share}, {chunk}", work)
     rows = []
     for name in small:
         for share in SUBSETS:
@@ -222,10 +216,8 @@ def noise(runs: int, sets: Sets, done: Runs) -> list[str]:
     for seed in range(runs):
         for name, (similarity, wanted) in small.items():
             for times in (1, 3):
-                done.get(
-                    f"noise, {name}, {times}, {seed}",
-                    lambda s=similarity, w=wanted, t=times, n=seed: noisy_course(s, w, t, n, shares),  # type: ignore[misc]
-                )
+                work = partial(noisy_course, similarity, wanted, times, seed, shares)
+                done.get(f"noise, {name}, {times}, {seed}", work)
     rows = []
     for name in small:
         courses = [list(done.of(f"noise, {name}, {times}", runs)) for times in (1, 3)]
@@ -289,7 +281,7 @@ def groups(runs: int, done: Runs) -> list[str]:
     }
     for seed in range(runs):
         for name, (similarity, truth) in cases.items():
-            done.get(f"groups, {name}, {seed}", lambda s=similarity, t=truth, n=seed: all_ways(s, t, n))  # type: ignore[misc]
+            done.get(f"groups, {name}, {seed}", partial(all_ways, similarity, truth, seed))
     rows = []
     for name, (similarity, truth) in cases.items():
         found = list(done.of(f"groups, {name}", runs))
