@@ -52,6 +52,7 @@ METHODS: dict[str, tuple[Rule, bool]] = {
 }
 FILLINGS: tuple[Missing, ...] = ("zero", "either")
 SUBSETS = (0.1, 0.2, 0.4)
+Courses = dict[str, list[dict[Missing, list[float]]]]  # the errors of every run, by method
 
 
 def speed() -> list[str]:
@@ -111,14 +112,28 @@ def curves(runs: int, sets: Sets, done: Runs) -> list[str]:
         for name, (similarity, _) in sets.items():
             for method in METHODS:
                 done.get(f"curves, {name}, {method}, {seed}", partial(one_course, method, seed, similarity, wanted[name]))
-    lines = []
-    for name, (similarity, truth) in sets.items():
-        courses = {method: list(done.of(f"curves, {name}, {method}", runs)) for method in METHODS}
-        own = f"all similarities against the truth: error {error(wanted[name], truth):.3f}"
-        for missing, title in zip(FILLINGS, ("missing = 0, as in the paper", "missing guessed: the default"), strict=True):
-            lines += [f"**{name}**, {len(similarity)} items, {own}; {title}", ""]
-            lines += [*show_curves({m: [one[missing] for one in c] for m, c in courses.items()}, len(truth)), ""]
+    found = {name: {method: list(done.of(f"curves, {name}, {method}", runs)) for method in METHODS} for name in sets}
+    lines = [*summary({name: (len(sets[name][1]), courses) for name, courses in found.items()}), ""]
+    for name, courses in found.items():
+        lines += [f"**{name}**", "", *show_curves(courses, len(sets[name][1])), ""]
     return lines
+
+
+def summary(found: dict[str, tuple[int, Courses]]) -> list[str]:
+    """The share of all similarities after which the mean error is 5 %, for each method: with 0 for what is missing / guessed."""
+    rows = []
+    for name, (items, courses) in found.items():
+        if all(courses.values()):
+            means = {m: [np.mean([one[missing] for one in c], axis=0) for missing in FILLINGS] for m, c in courses.items()}
+            cells = [" / ".join(share_to(ENOUGH, shares_of(items, m), mean) for mean in both) for m, both in means.items()]
+            bad = [sum(one[missing][-1] > ENOUGH for one in courses["iu-red"]) for missing in FILLINGS]
+            rows.append([name, *cells, f"{bad[0]} / {bad[1]} of {len(courses['iu-red'])}"])
+    return table(["set", *METHODS, "iu-red: runs above 5 % at 20 %"], rows)
+
+
+def share_to(enough: float, shares: Sequence[float], errors: Floats) -> str:
+    reached = next((share for share, value in zip(shares, errors, strict=True) if value <= enough), None)
+    return f"> {100 * shares[-1]:g}%" if reached is None else f"{100 * reached:g}%"
 
 
 def one_course(method: str, seed: int, similarity: Floats, wanted: Labels) -> dict[Missing, list[float]]:
@@ -134,23 +149,15 @@ def one_course(method: str, seed: int, similarity: Floats, wanted: Labels) -> di
     return courses
 
 
-def first_below(shares: Sequence[float], errors: Floats) -> float | None:
-    return next((share for share, value in zip(shares, errors, strict=False) if value <= ENOUGH), None)
-
-
-def show_curves(errors: dict[str, list[list[float]]], items: int) -> list[str]:
+def show_curves(courses: Courses, items: int) -> list[str]:
     rows = []
     most = shares_of(items, "iu-red")
-    for method, courses in errors.items():
-        if not courses:
-            continue
-        shares, mean = shares_of(items, method), np.mean(courses, axis=0)
-        reached = first_below(shares, mean)
-        cells = [f"{value:.3f}" for value in mean] + [""] * (len(most) - len(mean))
-        bad = sum(course[-1] > ENOUGH for course in courses)
-        last = f"{bad} of {len(courses)} at {shares[-1]:.0%}"
-        rows.append([method, "–" if reached is None else f"{reached:.3g}", *cells, last])
-    return table(["method", "≤ 5 % at", *(f"{100 * share:g}%" for share in most), "runs above 5 %"], rows)
+    for missing, title in zip(FILLINGS, ("0", "guessed"), strict=True):
+        for method, some in courses.items():
+            if some:
+                mean = np.mean([one[missing] for one in some], axis=0)
+                rows.append([method, title, *(f"{value:.3f}" for value in mean), *[""] * (len(most) - len(mean)), str(len(some))])
+    return table(["method", "missing", *(f"{100 * share:g}%" for share in most), "runs"], rows)
 
 
 def step(runs: int, sets: Sets, done: Runs) -> list[str]:
@@ -223,13 +230,10 @@ def noise(runs: int, sets: Sets, done: Runs) -> list[str]:
         courses = [list(done.of(f"noise, {name}, {times}", runs)) for times in (1, 3)]
         if all(courses):
             means = [np.mean(some, axis=0) for some in courses]
-            one, three = (first_below(shares, mean) for mean in means)
-            cells = [
-                f"{share:.0%}" if share else f"more than {shares[len(m) - 1]:.0%}"
-                for share, m in zip((one, three), means, strict=True)
-            ]
+            one, three = (share_to(ENOUGH, shares[: len(mean)], mean) for mean in means)
+            ratio = "–" if ">" in one + three else f"{float(one[:-1]) / float(three[:-1]):.2f}"
             ends = [f"{mean[shares.index(0.15)]:.3f}" for mean in means]
-            rows.append([name, *cells, f"{one / three:.2f}" if one and three else "–", *ends, str(len(courses[1]))])
+            rows.append([name, one, three, ratio, *ends, str(len(courses[1]))])
     head = ["set", "chosen repeats", "always three", "ratio", "error at 15 %, chosen", "always three", "runs"]
     return table(head, rows)
 
