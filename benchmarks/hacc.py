@@ -25,6 +25,7 @@ from cccount_dist.clustering.hacc.engine import Beliefs, Engine
 from cccount_dist.clustering.hacc.forest import grow
 from cccount_dist.clustering.hacc.metrics import jcc, rwcp
 from cccount_dist.clustering.hacc.order import order_of, squared_distances
+from cccount_dist.clustering.hacc.pooled import pooled
 from cccount_dist.clustering.methods import GroupingInputs, make_grouper
 from cccount_dist.clustering.pckmeans import pckmeans
 from cccount_dist.clustering.result import Grouping
@@ -76,14 +77,15 @@ class State:
         must, cannot = self.links()
         start = clock()
         forest = grow(self.order, self.weight, must, cannot, self.clusters)
-        best = Engine(self.order, forest, self.beliefs, threads=threads).best(np.zeros(forest.clusters, np.uint8))
+        best = Engine(self.order, forest, pooled(self.beliefs, forest), threads=threads).best(np.zeros(forest.clusters, np.uint8))
         seconds = clock() - start
         assert best is not None
         return seconds, (best.first, best.second, best.value)
 
     def brute(self) -> tuple[float, tuple[int, int, float] | None]:
         must, cannot = self.links()
-        probability = self.beliefs.probability()[self.beliefs.agreements]
+        forest = grow(self.order, self.weight, must, cannot, self.clusters)
+        probability = self.beliefs.probability()[pooled(self.beliefs, forest).agreements]
         start = time.process_time()
         first, second = self.order.first, self.order.second
         values = expected_changes(first, second, self.weight, must, cannot, self.clusters, probability)
