@@ -115,7 +115,8 @@ def curves(runs: int, sets: Sets, done: Runs) -> list[str]:
     found = {name: {method: list(done.of(f"curves, {name}, {method}", runs)) for method in METHODS} for name in sets}
     lines = [*summary({name: (len(sets[name][1]), courses) for name, courses in found.items()}), ""]
     for name, courses in found.items():
-        lines += [f"**{name}**", "", *show_curves(courses, len(sets[name][1])), ""]
+        if any(courses.values()):
+            lines += [f"**{name}**", "", *show_curves(courses, len(sets[name][1])), ""]
     return lines
 
 
