@@ -59,7 +59,13 @@ def _hacc(inputs: GroupingInputs) -> Sampler[Grouping]:
 def _evidence(inputs: GroupingInputs) -> Sampler[Grouping]:
     from cccount_dist.clustering.evidence.sampler import evidence_sampler
 
-    return evidence_sampler(inputs.vectors, inputs.neighbors, stop=float(inputs.parameters.get("stop", EVIDENCE_STOP)))
+    given = inputs.parameters
+    return evidence_sampler(
+        inputs.vectors,
+        inputs.neighbors,
+        stop=float(given.get("stop", EVIDENCE_STOP)),
+        rates=_given_rates(str(given.get("wrong_answers", "estimate"))),
+    )
 
 
 def _apc(inputs: GroupingInputs) -> Sampler[Grouping]:
@@ -89,6 +95,7 @@ _BUILDERS: dict[str, Builder] = {"evidence": _evidence, "apc": _apc, "hacc": _ha
 METHODS = tuple(_BUILDERS)
 RATING_METHODS = tuple(_RATING)
 NEEDS_CLUSTERS = frozenset({"hacc"})  # methods that must be told K
+CONSTRAINED = frozenset({"apc", "hacc"})  # methods to which every answer is true
 EVIDENCE_STOP = 1.0  # expected F score at which `evidence` stops by itself; 1: only when nothing is left to ask
 AUTO = "evidence"  # what `auto` stands for: never told K, and the best one on every data set that was measured
 
@@ -124,10 +131,20 @@ def check_told(method: str, clusters: int | None, parameters: Mapping[str, str |
             raise InputError(f"{method} makes two groups, not {clusters}: use iu-red for more")
     if method == "evidence":
         for name, value in parameters.items():
-            if name != "stop":
-                raise InputError(f"evidence has no parameter {name!r}: it takes stop")
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= 1.0:
+            if name == "wrong_answers":
+                _given_rates(str(value))
+            elif name != "stop":
+                raise InputError(f"evidence has no parameter {name!r}: it takes stop and wrong_answers")
+            elif isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= 1.0:
                 raise InputError(f"stop is {value!r}: it must be a number above 0, and 1 to never stop before the budget")
+
+
+def _given_rates(text: str) -> tuple[float, float] | None:
+    """Read `estimate` (None: gold answers say it), `none` or two rates like 0.04,0.02, as counting does."""
+    from cccount_dist.counting.placing.rates import parse_rates
+
+    given = parse_rates(text)
+    return None if given is None else (given.miss, given.false_same)
 
 
 def needs_vectors(method: str, parameters: Mapping[str, str | int | float | bool]) -> bool:

@@ -1,17 +1,22 @@
 """A grouping campaign: the sampler gives every item a cluster, and its results are the labels and how they came about."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.methods import GroupingInputs, make_grouper, needs_vectors, without_vectors
+from cccount_dist.clustering.methods import CONSTRAINED, GroupingInputs, make_grouper, needs_vectors, without_vectors
 from cccount_dist.clustering.result import Grouping, Previewing
 from cccount_dist.inputs import Inputs
 from cccount_dist.metrics import ari, entropy, nmi
 from cccount_dist.runner import CampaignRunner, State
-from cccount_dist.sampling.types import Sampler
+from cccount_dist.sampling.checked import CheckedAnswers
+from cccount_dist.sampling.ledger import LoggedAnswer
+from cccount_dist.sampling.settling import CONFIDENT
+from cccount_dist.sampling.types import Answer, KnownAnswer, Sampler
 from storage.campaigns import CampaignFolder
 from storage.rowcache import row_cache
 from storage.schema import GROUPINGS, LABELS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, NEXT
@@ -19,6 +24,8 @@ from storage.settings import Goal
 from storage.workspace import Workspace
 
 PREVIEW = 12  # questions that a report shows as the next ones
+_TRIALS = 20  # gold answers from which on …
+_ERR = 0.02  # … so many wrong ones among them are a warning for a method that takes every answer as true
 
 
 class ClusterRunner(CampaignRunner[Grouping]):
@@ -29,6 +36,7 @@ class ClusterRunner(CampaignRunner[Grouping]):
     at_once = 1
 
     def make_sampler(self) -> Sampler[Grouping]:
+        self._checked, self._known = CheckedAnswers(), Counter[bool]()  # gold answers that were right, and wrong ones
         given = grouping_inputs(self.folder, self.inputs)
         if self.settings.method == "hacc":
             from cccount_dist.clustering.hacc.stored import kept_consensus
@@ -36,8 +44,26 @@ class ClusterRunner(CampaignRunner[Grouping]):
             given = replace(given, consensus=kept_consensus(self.folder, given))
         return make_grouper(self.settings.method, given)
 
+    def beside(self, row: LoggedAnswer) -> Sequence[Answer]:
+        """Gold answers tell `evidence` how often people are wrong; the result of the others says so.
+
+        They are single votes: where several people settle each answer, it is better than those (`grouping_inputs`).
+        """
+        known = [answer for answer in self._checked.take(row) if isinstance(answer, KnownAnswer)]
+        for answer in known:
+            self._known[answer.value == answer.truth] += answer.times
+        return known if self.settings.method == "evidence" and self.ledger.overlap == 1 else ()
+
     def result(self) -> Grouping:
-        return self.sampler.result()
+        found = self.sampler.result()
+        wrong, seen = self._known[False], self._known.total()
+        if self.settings.method not in CONSTRAINED or seen < _TRIALS or wrong <= _ERR * seen or self.ledger.overlap > 1:
+            return found
+        said = (
+            f"{wrong} of {seen} answers to pairs that were known are wrong, and {self.settings.method} takes every answer as "
+            "true: use --method evidence, or let several people answer each question (--overlap)"
+        )
+        return replace(found, warning=said if found.warning is None else f"{found.warning}; {said}")
 
     def reached_target(self, goal: Goal) -> bool | None:  # noqa: ARG002  a grouping has no width to reach
         return None
@@ -75,6 +101,8 @@ def grouping_inputs(folder: CampaignFolder, inputs: Inputs) -> GroupingInputs:
     given.pop("clusters_from", None)  # where K was taken from is for people
     clusters = given.pop("clusters", None)
     told = None if clusters is None else int(clusters)
+    if settings.method == "evidence" and (settings.overlap or 1) > 1:
+        given.setdefault("wrong_answers", f"{1 - CONFIDENT:.2f},{1 - CONFIDENT:.2f}")
     if not needs_vectors(settings.method, given):
         return without_vectors(~np.isnan(inputs.degree), settings.seed, told, given)
     neighbors, similarity = _neighbor_lists(folder.workspace)

@@ -8,8 +8,9 @@ from cccount_dist.counting.forecast import forecast_questions
 from cccount_dist.counting.methods import make_counter
 from cccount_dist.counting.result import CountResult
 from cccount_dist.runner import CampaignRunner, State
-from cccount_dist.sampling.ledger import GOLD, LoggedAnswer
-from cccount_dist.sampling.types import Answer, KnownAnswer, Sampler
+from cccount_dist.sampling.checked import CheckedAnswers
+from cccount_dist.sampling.ledger import LoggedAnswer
+from cccount_dist.sampling.types import Answer, Sampler
 from storage.schema import ESTIMATES
 from storage.settings import Goal
 
@@ -22,7 +23,7 @@ class CountRunner(CampaignRunner[CountResult]):
     """Advances a campaign of kind `count`."""
 
     def make_sampler(self) -> Sampler[CountResult]:
-        self._gold: dict[str, KnownAnswer] = {}  # answers to pairs that were known, by the id of the answer
+        self._checked = CheckedAnswers()
         settings, inputs = self.settings, self.inputs
         return make_counter(
             settings.method,
@@ -35,18 +36,8 @@ class CountRunner(CampaignRunner[CountResult]):
         )
 
     def beside(self, row: LoggedAnswer) -> Sequence[Answer]:
-        """Gold answers tell a sampler that estimates rates how often people are wrong, from the row on at which they came."""
-        if self.settings.method != "placing":
-            return ()
-        if row.undoes is not None:
-            taken_back = self._gold.pop(row.undoes, None)
-            return () if taken_back is None else (replace(taken_back, times=-1),)
-        truth = next((value for value, source in GOLD.items() if source == row.source), None)
-        if truth is None or row.value is None:
-            return ()
-        known = KnownAnswer(row.question_id, row.u, row.v, row.value, truth, paged=row.page is not None)
-        self._gold[row.id] = known
-        return (known,)
+        """Gold and repeats tell a sampler that estimates rates how often people are wrong, from the row on at which they came."""
+        return self._checked.take(row) if self.settings.method == "placing" else ()
 
     def result(self) -> CountResult:
         """The sampler's estimate, or the exact number once the answers settle every pair.

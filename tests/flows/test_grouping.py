@@ -8,8 +8,14 @@ import pytest
 from numpy.typing import NDArray
 
 from cccount_dist import Campaign, Response
+from cccount_dist.clustering.evidence.sampler import EvidenceSampler
 from cccount_dist.clustering.methods import METHODS, RATING_METHODS
+from cccount_dist.clustering.runner import ClusterRunner
+from cccount_dist.inputs import load_inputs
 from cccount_dist.metrics import ari, nmi
+from cccount_dist.sampling.ledger import GOLD, OUTSIDE, LoggedAnswer
+from cccount_dist.sampling.logged import answers_table
+from cccount_dist.sampling.types import SAME
 from flows.campaign import advance, status
 from flows.counting import CountOptions, count
 from flows.grouping import ClusterOptions, cluster
@@ -72,11 +78,42 @@ def test_people_group_what_is_ready(workspace: Path, labels: NDArray[np.int64]) 
     assert row["result"]["clusters"] == waiting["clusters"]
 
 
+def _gold(workspace: Path, wrong: int) -> None:
+    """Thirty answers to pairs that were known, some of them wrong."""
+    rows = [LoggedAnswer(f"gold-{i}", OUTSIDE, 2 * i, 2 * i + 1, float(i >= wrong), GOLD[SAME], "ana") for i in range(30)]
+    CampaignFolder(Workspace.open(workspace), "g").log.append_answers(answers_table(rows))
+
+
+@pytest.mark.parametrize("wrong", [0, 9])
+def test_gold_answers_of_the_log_reach_the_evidence_and_the_campaign_replays(workspace: Path, wrong: int) -> None:
+    place = str(workspace)
+    cluster(place, "g", simulated("evidence", 20))
+    _gold(workspace, wrong)
+    reached = cluster(place, "g", simulated("evidence", 40))
+    assert advance(place, "g") == reached
+    folder = CampaignFolder(Workspace.open(workspace), "g")
+    with folder.lease() as lease:
+        sampler = ClusterRunner(folder, lease, load_inputs(folder.workspace)).sampler
+    assert isinstance(sampler, EvidenceSampler)
+    assert sampler.rates.miss == pytest.approx((1 + wrong) / 50)
+    assert sampler.rates.false_same == 0.05
+
+
+def test_apc_takes_answers_as_true_and_says_so_where_people_are_measured_to_err(workspace: Path) -> None:
+    place = str(workspace)
+    assert cluster(place, "g", simulated("apc", 20))["warning"] is None
+    _gold(workspace, 3)
+    assert "3 of 30 answers to pairs that were known are wrong" in advance(place, "g")["warning"]
+
+
 def test_settings_are_frozen(workspace: Path) -> None:
     place = str(workspace)
     cluster(place, "g", simulated("hacc", 5))
     with pytest.raises(InputError, match="--clusters 10, not 9"):
         cluster(place, "g", simulated("hacc", 6, clusters=9))
+    assert cluster(place, "g", ClusterOptions(clusters=10, budget=6, oracle="labels"))["questions"] == 6, (
+        "hacc, as it was started"
+    )
     with pytest.raises(InputError, match="is a cluster campaign"):
         count(place, "g", CountOptions(budget=5))
     with pytest.raises(InputError, match="--clusters must be at least 1"):
@@ -134,5 +171,12 @@ def test_parameters_of_the_method_are_frozen_with_the_campaign_and_wrong_ones_re
     for parameter, message in (("nearest", "write NAME=VALUE"), ("nearest=0", "must be at least 1"), ("far=1", "no parameter")):
         with pytest.raises(InputError, match=message):
             simulated("apc", 5, parameter=(parameter,))
+    with pytest.raises(InputError, match="with --parameter nearest=3, not 4"):
+        cluster(place, "g", simulated("apc", 6, parameter=("nearest=4",)))
+    with pytest.raises(InputError, match=r"without --parameter threshold=0\.5"):
+        cluster(place, "g", simulated("apc", 6, parameter=("threshold=0.5",)))
+    assert cluster(place, "g", simulated("apc", 6, parameter=("nearest=3",)))["questions"] == 6
     with pytest.raises(InputError, match="finds the number of clusters itself"):
         ClusterOptions("evidence", clusters=4)
+    with pytest.raises(InputError, match="finds the number of clusters itself"):
+        cluster(place, "new", ClusterOptions(clusters=4))

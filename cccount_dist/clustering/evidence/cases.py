@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from cccount_dist.clustering.evidence.micro import Micro
 from cccount_dist.clustering.evidence.partition import Evidence, Floats, Ints
+from cccount_dist.clustering.evidence.rates import Rates
 from cccount_dist.clustering.evidence.representatives import pick
 from cccount_dist.clustering.evidence.topics import Topic
 
-WRONG = 0.05  # share of answers that are wrong
-WEIGHT = float(np.log((1 - WRONG) / WRONG))  # log-odds of one answer
 OPEN, UNSURE, DIFFERENT, SAME = -2, -1, 0, 1
 _ROW = np.dtype([
     ("u", np.int64), ("v", np.int64), ("case", np.int64), ("reply", np.int64), ("features", np.float64, 4),
@@ -45,6 +44,7 @@ class Count:
     unsettled: Ints  # first questions of the cases that need another vote
     features: Floats  # (c, 4) of the cases that the model learns from
     votes: Floats  # (c,) answers "same" minus answers "different" of those cases
+    lessons: Floats  # (c,) the log-odds that these votes are
 
 
 class Cases:
@@ -72,8 +72,8 @@ class Cases:
     def reply(self, number: int, value: float | None) -> None:
         self._rows["reply"][number] = UNSURE if value is None else (SAME if value >= 0.5 else DIFFERENT)
 
-    def count(self, micro: Micro) -> Count:
-        """Return what the replies amount to."""
+    def count(self, micro: Micro, rates: Rates) -> Count:
+        """Return what the replies amount to, if people err by these rates."""
         rows = self.rows
         q = len(rows)
         same = np.bincount(rows["case"], weights=rows["reply"] == SAME, minlength=q)
@@ -87,9 +87,10 @@ class Cases:
             hangs[case] = pick(micro, topic.left, topic.right, self.pairs) is not None  # else nobody can confirm it
         held = hangs[rows["case"]]
         reply = rows["reply"]
-        evidence = np.where((reply >= 0) & ~held, np.where(reply == SAME, WEIGHT, -WEIGHT), 0.0)
-        lessons = rows["teaches"] & ~held
-        return Count(evidence, np.flatnonzero(hangs), rows["features"][lessons], (same - different)[lessons])
+        evidence = np.where((reply >= 0) & ~held, rates.evidence(reply == SAME), 0.0)
+        taught = rows["teaches"] & ~held
+        lessons = rates.lesson(same[taught], different[taught])
+        return Count(evidence, np.flatnonzero(hangs), rows["features"][taught], (same - different)[taught], lessons)
 
 
 def summed(micro: Micro, cases: Cases, evidence: Floats) -> Evidence:

@@ -1,7 +1,7 @@
 """Step 3: P(same | two blocks) as a Bayesian logistic model with four features, learned from the answers while they come.
 
-Gaussian prior, maximum by Newton's method, Laplace covariance. A share of the answers is wrong: the label of a case is its
-expectation given the votes and the model (EM). Time O(cases) for each fit; memory O(cases).
+Gaussian prior, maximum by Newton's method, Laplace covariance. A share of the answers is wrong (`rates.py`): the label of a case
+is its expectation given the votes and the model (EM). Time O(cases) for each fit; memory O(cases).
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,6 @@ FEATURES = 4  # 1, log of the average Jaccard similarity, average closeness, log
 PRIOR_MEAN = np.array([-1.5, 0.7, 5.0, 0.5])
 PRIOR_SD = np.array([2.0, 0.4, 4.0, 0.4])
 FLOOR = np.array([-np.inf, 0.05, 0.3, 0.0])  # more similarity or more items never speak against "same"
-WRONG = 0.1  # share of cases that a single answer gets wrong, human error and mixed blocks together
 CLIP = 6.0  # the model alone is never surer than this log-odds
 
 
@@ -29,24 +28,23 @@ def prior() -> Model:
     return Model(PRIOR_MEAN.copy(), np.diag(PRIOR_SD**2))
 
 
-def fit(features: NDArray[np.float64], votes: NDArray[np.float64], start: NDArray[np.float64]) -> Model:
+def fit(features: NDArray[np.float64], lessons: NDArray[np.float64], start: NDArray[np.float64]) -> Model:
     """Return the model after these cases.
 
     Parameters
     ----------
     features : (c, 4)
-    votes : (c,) answers "same" minus answers "different" of each case
+    lessons : (c,) log-odds of "same" that the votes on each case are
     start : (4,) weights to begin with
     """
-    if len(votes) == 0:
+    if len(lessons) == 0:
         return prior()
     precision = np.diag(PRIOR_SD**-2.0)
-    said = votes * np.log((1 - WRONG) / WRONG)
     weight = start.copy()
     hessian = precision
     for _ in range(6):
         before_round = weight
-        expected = _sigmoid(features @ weight + said)
+        expected = _sigmoid(features @ weight + lessons)
         for _ in range(15):
             p = _sigmoid(features @ weight)
             gradient = features.T @ (p - expected) + precision @ (weight - PRIOR_MEAN)

@@ -17,10 +17,11 @@ from cccount_dist.clustering.evidence.micro import Micro, make_micro
 from cccount_dist.clustering.evidence.model import Model, fit, prior
 from cccount_dist.clustering.evidence.partition import Builder, Partition
 from cccount_dist.clustering.evidence.questions import Worth, worth
+from cccount_dist.clustering.evidence.rates import Counted, Rates
 from cccount_dist.clustering.evidence.representatives import pick
 from cccount_dist.clustering.evidence.topics import again_about, topics
 from cccount_dist.clustering.result import Grouping, numbered
-from cccount_dist.sampling.types import Answer, Question
+from cccount_dist.sampling.types import Answer, KnownAnswer, Question
 from storage.errors import InputError
 
 ALWAYS = 20  # answers up to which every partition is made from the micro-clusters up
@@ -38,20 +39,23 @@ class _State:
     partition: Partition
     worth: Worth
     whole_at: int  # answers when the partition was last made from the micro-clusters up
+    rates: Rates  # of wrong answers; new ones count from the next partition that is made from the micro-clusters up
 
 
 class EvidenceSampler:
     """Asks about the pair of blocks, or the past merge, that is worth most."""
 
-    def __init__(self, micro: Micro, stop: float = 1.0) -> None:
+    def __init__(self, micro: Micro, stop: float = 1.0, rates: tuple[float, float] | None = None) -> None:
         self._micro = micro
         self._stop = stop
         self._builder = Builder(micro)
         self._cases = Cases()
         self._changed = False
-        model, count = prior(), self._cases.count(micro)
+        self._counted = Counted(rates)
+        now = self._counted.rates
+        model, count = prior(), self._cases.count(micro, now)
         partition = self._builder.whole(model, 0.0, summed(micro, self._cases, count.evidence))
-        self._state = _State(count, model, partition, worth(micro, partition, model, 0.0), 0)
+        self._state = _State(count, model, partition, worth(micro, partition, model, 0.0), 0, now)
         self._plan = _Plan(micro, self._cases, self._state, stop)
         self._next: tuple[_State, _Plan] | None = None
 
@@ -74,11 +78,18 @@ class EvidenceSampler:
         return [Question(q.id, q.u, q.v, "same", q.topic.purpose) for q in self._look()[1].preview(limit)]
 
     def tell(self, answers: Sequence[Answer]) -> None:
-        """Write answers down. All are checked before the first one counts; unsure counts neither way."""
+        """Write answers down. All are checked before the first one counts; unsure counts neither way.
+
+        An answer to a pair that was known (gold) only says how often people are wrong.
+        """
         for answer in answers:
-            self._check(answer)
+            if not isinstance(answer, KnownAnswer):
+                self._check(answer)
         for answer in answers:
-            self._cases.reply(answer.question_id, answer.value)
+            if isinstance(answer, KnownAnswer):
+                self._counted.know(answer)
+            else:
+                self._cases.reply(answer.question_id, answer.value)
         if answers:
             self._changed, self._next = True, None
 
@@ -93,6 +104,11 @@ class EvidenceSampler:
     def done(self) -> bool:
         """True if every question is answered and none is left to ask."""
         return not (self._cases.rows["reply"] == OPEN).any() and self._look()[1].exhausted
+
+    @property
+    def rates(self) -> Rates:
+        """How often answers are taken to be wrong."""
+        return self._look()[0].rates
 
     def warning(self) -> str | None:
         """Return what the person who pays for the answers should know: after 50 of them, that the embedding hardly helps."""
@@ -116,17 +132,22 @@ class EvidenceSampler:
         return self._next
 
     def _advanced(self, old: _State) -> _State:
-        count = self._cases.count(self._micro)
+        rates = old.rates
+        count = self._cases.count(self._micro, rates)
         before = np.zeros(len(count.evidence))
         before[: len(old.count.evidence)] = old.count.evidence
         changed = np.flatnonzero(before != count.evidence)
         if len(changed) == 0:
-            return _State(count, old.model, old.partition, old.worth, old.whole_at)
-        model = fit(count.features, count.votes, old.model.weight)
-        evidence = summed(self._micro, self._cases, count.evidence)
+            return _State(count, old.model, old.partition, old.worth, old.whole_at, rates)
         answers = int((count.evidence != 0.0).sum())
+        whole = answers <= ALWAYS or answers - old.whole_at >= max(EVERY, self._micro.count // 100, old.whole_at // 20)
+        if whole and self._counted.rates != rates:
+            rates = self._counted.rates
+            count = self._cases.count(self._micro, rates)
+        model = fit(count.features, count.lessons, old.model.weight)
+        evidence = summed(self._micro, self._cases, count.evidence)
         theta = old.worth.theta
-        if answers <= ALWAYS or answers - old.whole_at >= max(EVERY, self._micro.count // 100, old.whole_at // 20):
+        if whole:
             partition = self._builder.whole(model, theta, evidence)
             whole_at = answers
         else:
@@ -134,7 +155,7 @@ class EvidenceSampler:
             touched = np.unique(self._micro.label[np.concatenate([rows["u"], rows["v"]])]).astype(np.int64)
             partition = self._builder.after(old.partition, touched, model, theta, evidence)
             whole_at = old.whole_at
-        return _State(count, model, partition, worth(self._micro, partition, model, theta), whole_at)
+        return _State(count, model, partition, worth(self._micro, partition, model, theta), whole_at, rates)
 
     def _check(self, answer: Answer) -> None:
         number = answer.question_id
@@ -207,7 +228,13 @@ class _Plan:
                 self._room -= 1
 
 
-def evidence_sampler(vectors: NDArray[np.float32], neighbors: NDArray[np.int32], *, stop: float = 1.0) -> EvidenceSampler:
+def evidence_sampler(
+    vectors: NDArray[np.float32],
+    neighbors: NDArray[np.int32],
+    *,
+    stop: float = 1.0,
+    rates: tuple[float, float] | None = None,
+) -> EvidenceSampler:
     """Return a new sampler.
 
     Parameters
@@ -215,5 +242,6 @@ def evidence_sampler(vectors: NDArray[np.float32], neighbors: NDArray[np.int32],
     vectors : (n, d), prepared; an array or a memory map
     neighbors : (n, k) most similar items, most similar first; -1 for an item without a vector, which gets the label -1
     stop : expected F score from which nothing new is asked; 1: never
+    rates : of answers "different" though the same, and "same" though different; None: 5 % each, corrected by gold answers
     """
-    return EvidenceSampler(make_micro(vectors, neighbors), stop)
+    return EvidenceSampler(make_micro(vectors, neighbors), stop, rates)
