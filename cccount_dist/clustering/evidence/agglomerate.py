@@ -2,7 +2,8 @@
 
 Log-odds = model + evidence of the answers - θ. Two units that nobody was asked about and that hold a large part of all pairs are
 not joined on the model's word alone (CAUTION). First "same" answers are left out, so that dense groups form before one answer can
-pull a part out of them; then all evidence counts. Only candidate pairs are looked at: O(pairs + merges · partners · d).
+pull a part out of them; then all evidence counts. A "same" about the smaller part of a merge says no more for the whole than that
+merge does, so a few strayed items never pull a class along. Only candidate pairs are looked at: O(pairs + merges · partners · d).
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # numba infers the types of compiled functions from their arguments.
@@ -197,6 +198,12 @@ def agglomerate(first, second, link, evidence, known, glued, size, total, square
             for p in range(start[a], start[a] + count):
                 y = partner[p]
                 place[y] = -1
+                if evidences[p] != 0.0:  # the other one's row says the same
+                    left_to_say = evidences[p]
+                    for other in range(start[y], start[y] + length[y]):
+                        if root(parent, partner[other]) == a:
+                            evidences[other] = left_to_say
+                            left_to_say = 0.0
                 f1, f2, f3 = features(links[p], dot(total[a], total[y]), size[a], size[y], square[a], square[y], far, unit)
                 z = weight[0] + weight[1] * f1 + weight[2] * f2 + weight[3] * f3 - theta
                 e = evidences[p]
