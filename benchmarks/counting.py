@@ -34,7 +34,7 @@ def main() -> None:
     )
     parser.add_argument("--wrong-answers", help="what the method is told; by default none without noise, else estimate")
     parser.add_argument("--grid", type=int, default=1)
-    parser.add_argument("--search", default="full")
+    parser.add_argument("--search", default="fast")
     parser.add_argument("--page-cost", type=float, default=3.0)
     parser.add_argument("--stop", type=float, help="stop each run when the interval is this wide, in parts of the estimate")
     parser.add_argument("--results", type=Path, default=Path("benchmark-runs"))

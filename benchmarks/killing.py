@@ -1,9 +1,9 @@
 """A server and `advance` that are killed at any moment, and a client that posts and retries. Run by `kills.py` and by tests.
 
-The server is a desk in a process of its own; a client posts answers to it one by one, waits for the receipt, and after a kill
-posts the same answer with the same id again. Every few starts the server also seals its journal into a part. `advance` is killed
-between and inside its steps while people answer a small campaign; then questions, answers and estimates are compared with an
-undisturbed run.
+The server is `cccount review` in a process of its own; a client posts answers over HTTP one by one, waits for the receipt, and
+after a kill posts the same answer with the same id again. At every fifth start another process seals the journal into a part
+meanwhile, and is killed too. `advance` is killed between and inside its steps while people answer a small campaign; then
+questions, answers and estimates are compared with an undisturbed run.
 """
 
 import math
@@ -11,19 +11,19 @@ import multiprocessing
 import os
 import random
 import shutil
-import signal
+import socket
 import time
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from threading import Timer
 
+import httpx
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from cccount_dist.campaign import Campaign, Response
-from cccount_dist.review.desk import Desk
 from cccount_dist.sampling.logged import questions_table
 from cccount_dist.sampling.types import Question
 from storage.campaigns import CampaignFolder
@@ -58,17 +58,20 @@ class Outcome:
 # -- the server -----------------------------------------------------------------------------------------------------------
 
 
-def serve(root: str, pipe: Connection, seals: bool) -> None:  # noqa: FBT001  a process takes plain arguments
-    """A desk that takes one answer after another until it is killed."""
-    desk = Desk(Workspace.open(root), "c", gold=0.0, repeats=0.0)
-    pipe.send("ready")
-    if seals:
-        with desk.folder.lease() as lease, desk.folder.journal() as journal:
-            journal.seal(desk.folder.log, guard=lease.check)
-            desk.folder.log.compact(most_parts=8)
-    while True:
-        receipt = desk.answer("ana", [pipe.recv()])
-        pipe.send([*receipt.stored, *receipt.known])
+def serve(root: str, port: int) -> None:
+    """`cccount review`, until it is killed."""
+    from flows.review import ReviewOptions, review
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    review(root, ReviewOptions(port=port, advance=False, gold=0.0, repeats=0.0, annotator="ana"), as_json=True)
+
+
+def seal(root: str) -> None:
+    """What `cccount advance` does with the journal while the server goes on."""
+    folder = CampaignFolder(Workspace.open(root), "c")
+    with folder.lease() as lease, folder.journal() as journal:
+        journal.seal(folder.log, guard=lease.check)
+        folder.log.compact(most_parts=8)
 
 
 def kill_the_server(root: Path, kills: int, *, seconds: float = math.inf, seed: int = 0) -> Outcome:
@@ -80,40 +83,63 @@ def kill_the_server(root: Path, kills: int, *, seconds: float = math.inf, seed: 
     folder.create(SETTINGS, Goal(20_000, "people"))
     folder.log.append_questions(questions_table(questions, number=0, after=0))
     acknowledged: list[str] = []
-    number = killed = 0
-    usual = 0.02  # seconds of an answer: about four are given between two kills, however busy the machine is
-    for kill in range(kills):
-        if time.monotonic() - began > seconds:
-            break
+    port, killed = _free_port(), 0
+    usual = 0.05  # seconds of an answer: about four are given between two kills, however busy the machine is
+    while killed < kills and time.monotonic() - began < seconds:
+        victims = [CONTEXT.Process(target=serve, args=(str(root), port), daemon=True)]
+        if killed % 5 == 0:
+            victims.append(CONTEXT.Process(target=seal, args=(str(root),), daemon=True))
+        for victim in victims:
+            victim.start()
+        if killed % 10:
+            _wait_for(port)  # most kills are to hit a server at work, some its start
+        killer = Timer(chance.expovariate(1 / (4 * usual)), _kill, victims)
+        killer.start()
+        sent = time.monotonic()
+        given = _post_on(port, len(acknowledged))
+        usual += 0.05 * ((time.monotonic() - sent) / (len(given) + 1) - usual)
+        acknowledged += given
+        killer.join()
         killed += 1
-        ours, theirs = CONTEXT.Pipe()
-        server = CONTEXT.Process(target=serve, args=(str(root), theirs, kill % 5 == 0), daemon=True)
-        server.start()
-        theirs.close()
-        if kill % 10:
-            ours.recv()  # most kills are to hit a server at work, some its start
-        due = time.monotonic() + chance.expovariate(1 / (4 * usual))
-        while (sent := time.monotonic()) < due:
-            ours.send(Response(number % _QUESTIONS, 1.0, id=f"answer {number}"))
-            if not ours.poll(max(0.0, due - time.monotonic())):
-                break  # killed before the receipt: nobody knows whether it is stored, so it is sent again
-            said = ours.recv()
-            if said == "ready":  # the receipt is still to come: without it every later one would be taken for the one before
-                if not ours.poll(max(0.0, due - time.monotonic())):
-                    break
-                said = ours.recv()
-            if said:
-                acknowledged += said
-                number += 1
-                usual += 0.05 * (time.monotonic() - sent - usual)
-        _kill(server)
-        ours.close()
-    with folder.lease() as lease, folder.journal() as journal:
-        journal.seal(folder.log, guard=lease.check)
+    seal(str(root))
     stored = folder.log.answers().column("answer_id").to_pylist()
     assert list(folder.log.problems()) == []
     lost, doubled = len(set(acknowledged) - set(stored)), len(stored) - len(set(stored))
     return Outcome(killed, len(set(acknowledged)), len(stored), lost, doubled, time.monotonic() - began)
+
+
+def _post_on(port: int, number: int) -> list[str]:
+    """Answer one question after the other until the server is gone; return the ids that it named in a receipt."""
+    acknowledged: list[str] = []
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60.0) as client:
+        try:
+            while True:
+                name = f"answer-{number + len(acknowledged)}"
+                body = {"id": name, "question_id": (number + len(acknowledged)) % _QUESTIONS, "value": 1.0, "seconds": 1.0}
+                response = client.post("/api/c/answers", json=[body]).raise_for_status().json()
+                if name not in [*response["stored"], *response["known"]]:
+                    raise RuntimeError(f"the server refused an answer: {response}")
+                acknowledged.append(name)
+        except httpx.TransportError:
+            return acknowledged  # nobody knows whether the last one is stored: it is sent again to the next server
+
+
+def _wait_for(port: int) -> None:
+    end = time.monotonic() + 60.0
+    while time.monotonic() < end:
+        try:
+            httpx.get(f"http://127.0.0.1:{port}/api/session", timeout=60.0).raise_for_status()
+        except httpx.TransportError:
+            time.sleep(0.005)
+        else:
+            return
+    raise RuntimeError("the server did not start within a minute")
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
 
 
 # -- advance --------------------------------------------------------------------------------------------------------------
@@ -192,7 +218,7 @@ def same_content(first: str, second: str, campaign: str) -> bool:
     return bool(questions.equals(logs[0]) and answers.equals(logs[1]) and estimate == other)
 
 
-def _kill(process: BaseProcess) -> None:
-    if process.pid is not None:
-        os.kill(process.pid, signal.SIGKILL)
-    process.join()
+def _kill(*processes: BaseProcess) -> None:
+    for process in processes:
+        process.kill()
+        process.join()

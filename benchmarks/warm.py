@@ -5,6 +5,7 @@ import numpy as np
 
 import flows.campaign
 import flows.counting
+import flows.review
 from cccount_dist import ClusterCounter
 from cccount_dist.sampling.ledger import LoggedAnswer
 from cccount_dist.sampling.logged import answers_table

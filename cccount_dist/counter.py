@@ -96,7 +96,7 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
             degree=degree(vectors, scale) if needs_degree(method) else np.zeros(items),
             seed=checked_seed(self.random_state),
             level=self.level,
-            parameters={"wrong_answers": self.wrong_answers} if method == "placing" else {},
+            parameters={"wrong_answers": self.wrong_answers, "search": "fast"} if method == "placing" else {},
             mean_square=None if scale is None else scale.mean_square,
         )
         constraints = Constraints()

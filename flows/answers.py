@@ -114,15 +114,18 @@ def import_answers(workspace: str, campaign: str, file: str) -> dict[str, Any]:
 
 
 def _flag(workspace: str, campaign: str, flags: list[tuple[int, Row]], rejected: list[tuple[int, str]]) -> int:
-    """Record the pictures that an offline pack says are of no use, and return how many of them are new."""
+    """Record the pictures that an offline pack says are of no use, or are after all, and return how many rows are new."""
     if not flags:
         return 0
     recorded = 0
     with closing(Desk(Workspace.open(workspace), campaign)) as desk:
         for line, row in flags:
             try:
-                item, own = int(row["flag_item"]), str(row["answer_id"])
-                receipt = desk.flag(str(row.get("annotator") or "file"), item, str(row.get("reason") or ""), id=own)
+                item, own, who = int(row["flag_item"]), str(row["answer_id"]), str(row.get("annotator") or "file")
+                undoes = str(row.get("undoes") or "")
+                receipt = (
+                    desk.unflag(who, undoes, id=own) if undoes else desk.flag(who, item, str(row.get("reason") or ""), id=own)
+                )
             except (KeyError, TypeError, ValueError) as error:
                 rejected.append((line, f"a flag needs the number of an item and an answer_id: {error}"))
                 continue

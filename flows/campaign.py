@@ -52,6 +52,10 @@ class Options(Protocol):
     def without(self) -> dict[str, object]:
         """What a campaign that was started without one of these parameters has instead."""
 
+    @property
+    def named(self) -> dict[str, Scalar]:
+        """Parameters of the method that were given by name: `--parameter NAME=VALUE`."""
+
 
 def check_common(options: Options, oracles: tuple[str, ...] = ("people", "labels")) -> None:
     """Raise `InputError` for values that no campaign can be run with."""
@@ -112,11 +116,12 @@ def _require_same(folder: CampaignFolder, kind: str, options: Options) -> None:
     frozen |= options.without | settings.parameters
     wanted: dict[str, object] = {name: getattr(options, name, None) for name in frozen}
     wanted["method"] = None if options.method in (None, "auto") else options.resolved_method
-    for name, given in wanted.items():
-        if given is not None and given != frozen[name]:
+    for name, given in (wanted | options.named).items():
+        if given is not None and given != frozen.get(name):
+            option = f"--parameter {name}=" if name in options.named else f"--{name.replace('_', '-')} "
+            said = f"with {option}{frozen[name]}, not {given}" if name in frozen else f"without {option}{given}"
             raise InputError(
-                f"campaign {folder.name!r} was started with --{name.replace('_', '-')} {frozen[name]}, not {given}: "
-                "leave the option out to go on, or choose another --campaign name"
+                f"campaign {folder.name!r} was started {said}: leave the option out to go on, or choose another --campaign name"
             )
 
 
@@ -175,12 +180,12 @@ def _status(workspace: Workspace, name: str) -> dict[str, Any]:
     }
 
 
-def last_estimates(workspace: Workspace) -> dict[str, dict[str, Any]]:
-    """Return the newest row of every count campaign that has an estimate, by its name: K for campaigns that were not told it."""
+def counted_clusters(workspace: Workspace) -> tuple[str, dict[str, Any]] | None:
+    """K for a campaign that was not told it: the count campaign with the most answers, and the newest row of its estimates."""
     found = {}
     for name in workspace.campaigns():
         folder = CampaignFolder(workspace, name)
         last = folder.last_row(ESTIMATES) if folder.settings().kind == "count" else None
         if last is not None and last["estimate"] is not None:
             found[name] = last
-    return found
+    return max(found.items(), key=lambda one: (one[1]["answers"], one[0]), default=None)

@@ -60,6 +60,10 @@ class CountOptions:
     def without(self) -> dict[str, object]:
         return {"grid": 1, "wrong_answers": "none", "search": "full"}
 
+    @property
+    def named(self) -> dict[str, Scalar]:
+        return {}
+
     def goal(self) -> Goal:
         return Goal(self.budget, self.oracle, self.error_rate, self.target_width, self.pair_seconds, self.page_seconds)
 
@@ -74,14 +78,9 @@ class CountOptions:
             return {}
         simulated = self.oracle == "labels"
         wrong_answers = self.wrong_answers or ("none" if simulated and not self.error_rate else "estimate")
-        if self.search == "fast" and wrong_answers != "none":
-            raise InputError(
-                f"--search fast takes answers as right, and --wrong-answers is {wrong_answers}: what is skipped is inferred from "
-                "answers, and wrong ones would mislead it; use --search full, or --wrong-answers none"
-            )
         lanes = 1 if simulated else LANES
         parameters: dict[str, Scalar] = {"grid": self.grid or 1, "wrong_answers": wrong_answers, "lanes": lanes}
-        return parameters if self.search in (None, "full") else parameters | {"search": self.search or "full"}
+        return parameters if self.search == "full" else parameters | {"search": "fast"}
 
 
 def count(workspace: str, campaign: str, options: CountOptions) -> dict[str, Any]:

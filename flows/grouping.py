@@ -9,7 +9,7 @@ from cccount_dist.clustering.result import Grouping
 from cccount_dist.clustering.runner import ClusterRunner, grouping_inputs
 from cccount_dist.inputs import Inputs
 from cccount_dist.runner import Progress
-from flows.campaign import check_common, last_estimates, open_campaign, open_inputs, run_to_the_end
+from flows.campaign import check_common, counted_clusters, open_campaign, open_inputs, run_to_the_end
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError
 from storage.schema import GROUPINGS
@@ -44,7 +44,8 @@ class ClusterOptions:
         for name, value in self._of_ratings.items():
             if self.method is not None and self.resolved_method not in RATING_METHODS:
                 raise InputError(f"--{name} {value} is for methods that ask for ratings: {', '.join(RATING_METHODS)}")
-        check_told(self.resolved_method, self.clusters, self._for_method | (self._of_ratings if self.method is not None else {}))
+        if self.method is not None:
+            check_told(self.resolved_method, self.clusters, self.named | self._of_ratings)
 
     @property
     def resolved_method(self) -> str:
@@ -58,11 +59,12 @@ class ClusterOptions:
         return Goal(self.budget, self.oracle, self.error_rate)
 
     def parameters(self) -> dict[str, Scalar]:
+        check_told(self.resolved_method, self.clusters, self.named | self._of_ratings)
         told: dict[str, Scalar | None] = {"clusters": self.clusters, "clusters_from": self.clusters_from}
-        return {name: value for name, value in told.items() if value is not None} | self._for_method | self._of_ratings
+        return {name: value for name, value in told.items() if value is not None} | self.named | self._of_ratings
 
     @property
-    def _for_method(self) -> dict[str, Scalar]:
+    def named(self) -> dict[str, Scalar]:
         return dict(_parsed(one) for one in self.parameter)
 
     @property
@@ -113,15 +115,14 @@ def with_counted_clusters(workspace: str, campaign: str, options: ClusterOptions
     needed = options.resolved_method in NEEDS_CLUSTERS and options.clusters is None
     if not needed or CampaignFolder(opened, campaign).exists:
         return options
-    counted = last_estimates(opened)
-    if not counted:
+    counted = counted_clusters(opened)
+    if counted is None:
         return options
-    answers, name = max((int(last["answers"]), name) for name, last in counted.items())
-    last = counted[name]
+    name, last = counted
     clusters = max(1, round(last["estimate"]))
     sys.stderr.write(
         f"--clusters was not given: K = {clusters} is the estimate of the count campaign {name!r} "
-        f"({last['low']:.0f} to {last['high']:.0f} at level {last['level']:g}, from {answers:,} answers)\n"
+        f"({last['low']:.0f} to {last['high']:.0f} at level {last['level']:g}, from {last['answers']:,} answers)\n"
     )
     return replace(options, clusters=clusters, clusters_from=name)
 

@@ -50,14 +50,13 @@ class ReviewOptions:
 
 def review(workspace: str, options: ReviewOptions, *, as_json: bool = False) -> None:
     """Serve the page until Ctrl-C."""
-    opened = Workspace.open(workspace)
+    opened, encryption = Workspace.open(workspace), _tls(options)
     annotators = Annotators(opened)
     door = Door(annotators, local=_local(options, annotators, workspace))
     desks = Desks(opened, overlap=options.overlap, gold=options.gold, repeats=options.repeats)
     listener = _listen(options.host, options.port)
     desks.warm()
-    secure = options.certificate is not None
-    url = f"http{'s' if secure else ''}://{_authority(options.host, listener.getsockname()[1])}/"
+    url = f"http{'s' if encryption else ''}://{_authority(options.host, listener.getsockname()[1])}/"
     with ExitStack() as running:
         watcher: Supplier | Sealer | Unattended = Unattended()
         if opened.is_remote and not options.advance:
@@ -71,7 +70,7 @@ def review(workspace: str, options: ReviewOptions, *, as_json: bool = False) -> 
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=5,
-            **_tls(options),
+            **encryption,
         )
         try:
             uvicorn.Server(config).run(sockets=[listener])

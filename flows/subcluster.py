@@ -10,7 +10,7 @@ from cccount_dist.subclustering.passive import STARTS
 from cccount_dist.subclustering.prepared import find_lists, lists_job, multiplications, options_of
 from cccount_dist.subclustering.result import Subclusters
 from cccount_dist.subclustering.runner import SubclusterRunner
-from flows.campaign import check_common, last_estimates, open_campaign, open_inputs, run_to_the_end
+from flows.campaign import check_common, counted_clusters, open_campaign, open_inputs, run_to_the_end
 from flows.compute import open_client, run_tasks
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError
@@ -60,6 +60,10 @@ class SubclusterOptions:
     def without(self) -> dict[str, object]:
         return {}
 
+    @property
+    def named(self) -> dict[str, Scalar]:
+        return {}
+
     def goal(self) -> Goal:
         return Goal(self.budget, self.oracle, self.error_rate)
 
@@ -82,8 +86,13 @@ def subcluster(
     """Start the campaign or go on with it, until its budget is used, nothing is left to ask, or it waits for people."""
     opened = Workspace.open(workspace)
     if options.clusters is None and not CampaignFolder(opened, campaign).exists:
-        name, clusters = counted_clusters(opened)
-        options = replace(options, clusters=clusters, clusters_from=name)
+        counted = counted_clusters(opened)
+        if counted is None:
+            raise InputError(
+                f"how many classes are there? Give --clusters K, or run `cccount count {workspace}` first: "
+                "it has no count campaign with an estimate"
+            )
+        options = replace(options, clusters=max(1, round(counted[1]["estimate"])), clusters_from=counted[0])
     folder = open_campaign(workspace, campaign, "subcluster", options)
     inputs = open_inputs(folder)
     with folder.lease() as lease:
@@ -97,18 +106,6 @@ def advance_subclusters(folder: CampaignFolder) -> dict[str, Any]:
     with folder.lease() as lease:
         reached = SubclusterRunner(folder, lease, open_inputs(folder)).step()
     return describe_subclusters(folder, reached)
-
-
-def counted_clusters(workspace: Workspace) -> tuple[str, int]:
-    """Return the count campaign that was refreshed last, and its estimate."""
-    counts = last_estimates(workspace)
-    if not counts:
-        raise InputError(
-            f"how many classes are there? Give --clusters K, or run `cccount count {workspace.location}` first: "
-            "it has no count campaign with an estimate"
-        )
-    name = max(counts, key=lambda name: (counts[name]["refreshed_at"], name))
-    return name, max(1, round(counts[name]["estimate"]))
 
 
 def _prepare(folder: CampaignFolder, inputs: Inputs, *, compute: str, workers: int | None, memory_limit: str | None) -> None:
@@ -152,4 +149,4 @@ def describe_subclusters(folder: CampaignFolder, reached: Progress[Subclusters])
     }
 
 
-__all__ = ["SubclusterOptions", "advance_subclusters", "counted_clusters", "subcluster"]
+__all__ = ["SubclusterOptions", "advance_subclusters", "subcluster"]

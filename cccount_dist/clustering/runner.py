@@ -13,10 +13,10 @@ from cccount_dist.clustering.result import Grouping, Previewing
 from cccount_dist.inputs import Inputs
 from cccount_dist.metrics import ari, entropy, nmi
 from cccount_dist.runner import CampaignRunner, State
-from cccount_dist.sampling.gold import GoldAnswers
+from cccount_dist.sampling.checked import CheckedAnswers
 from cccount_dist.sampling.ledger import LoggedAnswer
 from cccount_dist.sampling.settling import CONFIDENT
-from cccount_dist.sampling.types import Answer, Sampler
+from cccount_dist.sampling.types import Answer, KnownAnswer, Sampler
 from storage.campaigns import CampaignFolder
 from storage.rowcache import row_cache
 from storage.schema import GROUPINGS, LABELS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, NEXT
@@ -24,10 +24,8 @@ from storage.settings import Goal
 from storage.workspace import Workspace
 
 PREVIEW = 12  # questions that a report shows as the next ones
-_TRIALS, _ERR = (
-    20,
-    0.02,
-)  # gold answers, and the share of wrong ones among them, from which a method without doubt is warned about
+_TRIALS = 20  # gold answers from which on …
+_ERR = 0.02  # … so many wrong ones among them are a warning for a method that takes every answer as true
 
 
 class ClusterRunner(CampaignRunner[Grouping]):
@@ -38,7 +36,7 @@ class ClusterRunner(CampaignRunner[Grouping]):
     at_once = 1
 
     def make_sampler(self) -> Sampler[Grouping]:
-        self._gold, self._known = GoldAnswers(), Counter[bool]()  # gold answers that were right, and wrong ones
+        self._checked, self._known = CheckedAnswers(), Counter[bool]()  # gold answers that were right, and wrong ones
         given = grouping_inputs(self.folder, self.inputs)
         if self.settings.method == "hacc":
             from cccount_dist.clustering.hacc.stored import kept_consensus
@@ -51,7 +49,7 @@ class ClusterRunner(CampaignRunner[Grouping]):
 
         They are single votes: where several people settle each answer, it is better than those (`grouping_inputs`).
         """
-        known = self._gold.take(row)
+        known = [answer for answer in self._checked.take(row) if isinstance(answer, KnownAnswer)]
         for answer in known:
             self._known[answer.value == answer.truth] += answer.times
         return known if self.settings.method == "evidence" and self.ledger.overlap == 1 else ()

@@ -91,7 +91,8 @@ def forecast_questions(result: CountResult, questions: float, target_width: floa
 
 def _forecast_placing(result: CountResult, questions: float, target_width: float) -> int:
     clusters = max(result.estimate or 1.0, result.certain_low)
-    seen = min(result.certain_low / clusters, 1.0 - 0.5 / clusters)
+    found = result.details.get("clusters_found", result.certain_low)
+    seen = min(found / clusters, 1.0 - 0.5 / clusters)
     wanted = target_width * width_by_law(clusters, seen) / result.relative_width
     reached = seen_at_width(clusters, wanted)
     return math.ceil(questions * questions_by_law(clusters, max(reached, seen)) / questions_by_law(clusters, seen))

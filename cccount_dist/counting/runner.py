@@ -8,7 +8,7 @@ from cccount_dist.counting.forecast import forecast_questions
 from cccount_dist.counting.methods import make_counter
 from cccount_dist.counting.result import CountResult
 from cccount_dist.runner import CampaignRunner, State
-from cccount_dist.sampling.gold import GoldAnswers
+from cccount_dist.sampling.checked import CheckedAnswers
 from cccount_dist.sampling.ledger import LoggedAnswer
 from cccount_dist.sampling.types import Answer, Sampler
 from storage.schema import ESTIMATES
@@ -23,7 +23,7 @@ class CountRunner(CampaignRunner[CountResult]):
     """Advances a campaign of kind `count`."""
 
     def make_sampler(self) -> Sampler[CountResult]:
-        self._gold = GoldAnswers()
+        self._checked = CheckedAnswers()
         settings, inputs = self.settings, self.inputs
         return make_counter(
             settings.method,
@@ -36,8 +36,8 @@ class CountRunner(CampaignRunner[CountResult]):
         )
 
     def beside(self, row: LoggedAnswer) -> Sequence[Answer]:
-        """Gold answers tell a sampler that estimates rates how often people are wrong, from the row on at which they came."""
-        return self._gold.take(row) if self.settings.method == "placing" else ()
+        """Gold and repeats tell a sampler that estimates rates how often people are wrong, from the row on at which they came."""
+        return self._checked.take(row) if self.settings.method == "placing" else ()
 
     def result(self) -> CountResult:
         """The sampler's estimate, or the exact number once the answers settle every pair.

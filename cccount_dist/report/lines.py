@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
-from cccount_dist.report.chart import FRAMES, Frame
+from cccount_dist.report.chart import FRAMES, Frame, drawing
 from cccount_dist.report.markup import Html, element
-from cccount_dist.report.svg import COLOURS, inline_svg
+from cccount_dist.report.svg import COLOURS
 
-_DPI = 72.0  # of matplotlib's SVG
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 _TONES = ("accent", "truth", "soft")
 
 
@@ -18,22 +20,9 @@ def lines(x: Sequence[int], curves: Mapping[str, Sequence[float]], described: st
 
 
 def _drawn(x: Sequence[int], curves: Mapping[str, Sequence[float]], frame: Frame, described: str, top: float | None) -> Html:
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-    style: dict[Any, object] = {
-        "svg.fonttype": "none",
-        "svg.hashsalt": f"{frame.name} {' '.join(curves)}",
-        "font.size": 13.0,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.spines.left": False,
-    }
-    with mpl.rc_context(style):
-        figure = Figure(figsize=(frame.width / _DPI, frame.height / _DPI), dpi=_DPI)
-        across, up = 1 / frame.width, 1 / frame.height
-        axes = figure.add_axes((44 * across, 52 * up, 1 - 140 * across, 1 - 66 * up))
+    def draw(axes: "Axes") -> None:
         axes.set_ylim(0.0, top if top is not None else 1.08 * max(max(values) for values in curves.values()) or 1.0)
         axes.set_xlim(0, max(x) * 1.015 or 1)
         axes.xaxis.set_major_locator(MaxNLocator(frame.ticks - 1, integer=True, steps=[1, 2, 5, 10]))
@@ -50,7 +39,8 @@ def _drawn(x: Sequence[int], curves: Mapping[str, Sequence[float]], frame: Frame
                 f"{name} {values[-1]:.3g}", (1.0, height), xycoords=("axes fraction", "data"), xytext=(6, 0),
                 textcoords="offset points", verticalalignment="center", color=COLOURS[tone], annotation_clip=False,
             )  # fmt: skip
-        return inline_svg(figure, described, frame.name)
+
+    return drawing(frame, draw, described, right=96)
 
 
 def _apart(heights: Sequence[float], least: float) -> list[float]:

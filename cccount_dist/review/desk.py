@@ -21,7 +21,7 @@ from cccount_dist.review.queue import Queue
 from cccount_dist.review.rates import estimate, evidence_of
 from cccount_dist.review.sheets import Answered, Candidate, ItemFacts, Receipt, Rejection, Sheet, SheetKind
 from cccount_dist.review.standing import Standing, standing_of, state_of, with_reliability
-from cccount_dist.sampling.ledger import FLAG, OUTSIDE, LoggedAnswer
+from cccount_dist.sampling.ledger import FLAG, OUTSIDE, LoggedAnswer, is_flag
 from cccount_dist.sampling.logged import answers_table, microseconds
 from cccount_dist.sampling.reading import Reading
 from cccount_dist.sampling.settling import check_overlap
@@ -215,6 +215,20 @@ class Desk:
                     q = question
                     rows.append(LoggedAnswer(f"{id}/{q.id}", q.id, q.u, q.v, None, FLAG, annotator, page=q.page, at=now))
             self._store(rows)
+            return Receipt(stored=[id])
+
+    def unflag(self, annotator: str, flag_id: str, *, id: str) -> Receipt:  # noqa: A002  the id of the undo itself
+        """Take one of one's own flags back, however old: for files, which may come late. The answers that it gave go with it."""
+        _check_annotator(annotator)
+        with self._lock:
+            if self._reading.ledger.knows(id):
+                return Receipt(known=[id])
+            self._refresh()
+            rows = [row for row in self._reading.ledger.rows() if row.id == flag_id or row.id.startswith(f"{flag_id}/")]
+            rows = [row for row in rows if is_flag(row.source) and row.annotator == annotator]
+            if not rows:
+                return Receipt(rejected=[Rejection(id, f"{flag_id!r} is no flag of {annotator}'s that still holds")])
+            self._store([_undoing(row, id, number) for number, row in enumerate(rows)])
             return Receipt(stored=[id])
 
     # -- looking ------------------------------------------------------------------------------------------------------------

@@ -77,8 +77,8 @@ class Desks:
 
     def recent(self, desk: Desk, annotator: str) -> Recent:
         """What somebody answered last, put together again to the sheets on which it was shown."""
-        given = [row for row in desk.recent(annotator, _RECENT) if row.u != row.v or row.value is not None]
-        return Recent(entries=[self._entry(desk, look) for look in reversed(_looks(given)[:10])])
+        looks = _looks(desk.recent(annotator, _RECENT))[:10]
+        return Recent(entries=[self._entry(desk, look) for look in reversed(looks)])
 
     def _entry(self, desk: Desk, look: Sequence[Answered]) -> RecentEntry:
         first = look[0]
@@ -90,7 +90,7 @@ class Desks:
             expires_in=0.0,
         )
         answers = [GivenAnswer(id=row.answer_id, question_id=row.question_id, value=row.value) for row in look]
-        return RecentEntry(sheet=sheet, answers=answers)
+        return RecentEntry(sheet=sheet, answers=answers, flagged=first.u if first.u == first.v else None)
 
 
 def _looks(rows: Sequence[Answered]) -> list[list[Answered]]:

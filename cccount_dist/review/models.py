@@ -107,10 +107,11 @@ class GivenAnswer(_Model):
 
 
 class RecentEntry(_Model):
-    """A sheet that was answered, as it was shown."""
+    """A sheet that was answered, as it was shown; or an item that was flagged, on a sheet of its own."""
 
     sheet: SheetInfo
     answers: list[GivenAnswer]
+    flagged: int | None = None
 
 
 class Recent(_Model):

@@ -1,4 +1,4 @@
-"""How often people are wrong, each and all together: from gold answers, and from questions that several answered.
+"""How often people are wrong, each and all together: from gold, from questions that several answered, and from repeats.
 
 Everything goes through one Dawid-Skene estimate, in which gold is known. Intervals are those of a Beta distribution with
 Jeffreys' prior over the expected counts: 95 %, and a little narrow where most answers have to be inferred from votes. Time:
@@ -65,6 +65,7 @@ class Said:
     votes: Mapping[str, float]
     truth: float = math.nan
     told: float | None = None  # what the sampler was told
+    before: float | None = None  # a repeat: what the one who voted had said about the same pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,7 @@ def estimate(evidence: Evidence) -> Reliability:
     names = sorted({name for one in said for name in one.votes})
     number = {name: place for place, name in enumerate(names)}
     rows = [(question, number[name], value == SAME) for question, one in enumerate(said) for name, value in one.votes.items()]
+    rows += [(q, number[name], one.before == SAME) for q, one in enumerate(said) if one.before is not None for name in one.votes]
     table = np.array(rows, dtype=np.int64).reshape(-1, 3)
     known = np.array([one.truth for one in said], dtype=np.float64)
     found = dawid_skene(table[:, 0], table[:, 1], table[:, 2].astype(bool), known)
@@ -107,7 +109,7 @@ def estimate(evidence: Evidence) -> Reliability:
         Rate(float(found.missed.sum()), float(found.same_votes.sum())),
         Rate(float(found.false.sum()), float(found.different_votes.sum())),
     )
-    shared = [one.votes for one in said if math.isnan(one.truth)]
+    shared = [one.votes for one in said if math.isnan(one.truth) and one.before is None]
     alpha, pairs = krippendorff([list(each.values()) for each in shared]), kappas(shared)
     return Reliability(people, evidence.steadiness, _suspects(people), votes, _settled(said, found), alpha, pairs)
 
@@ -122,7 +124,11 @@ def evidence_of(ledger: Ledger) -> Evidence:
         if len(votes) > 1:
             settled = ledger.settled(question_id)
             said.append(Said(votes, told=None if settled is None else settled.value))
-    return Evidence(said, _steadiness(rows))
+    repeats = _repeats(rows)
+    for row, before in repeats:
+        if row.value is not None and before is not None:
+            said.append(Said({row.annotator: row.value}, before=before))
+    return Evidence(said, _steadiness(repeats))
 
 
 def measured_rates(folder: CampaignFolder) -> Rates:
@@ -145,15 +151,23 @@ def _rates(found: Consensus, place: int) -> tuple[Rate, Rate]:
     )
 
 
-def _steadiness(rows: Sequence[LoggedAnswer]) -> dict[str, Rate]:
+def _repeats(rows: Sequence[LoggedAnswer]) -> list[tuple[LoggedAnswer, float | None]]:
+    """Repeats, each with what the same person had said about the pair."""
     before: dict[tuple[str, int, int], float | None] = {}
-    changed: dict[str, list[bool]] = {}
+    found = []
     for row in rows:
         pair = row.annotator, min(row.u, row.v), max(row.u, row.v)
         if row.source == REPEAT:
-            changed.setdefault(row.annotator, []).append(before.get(pair, row.value) != row.value)
+            found.append((row, before.get(pair, row.value)))
         elif row.is_vote:
             before[pair] = row.value
+    return found
+
+
+def _steadiness(repeats: Sequence[tuple[LoggedAnswer, float | None]]) -> dict[str, Rate]:
+    changed: dict[str, list[bool]] = {}
+    for row, before in repeats:
+        changed.setdefault(row.annotator, []).append(before != row.value)
     return {name: Rate(float(sum(flips)), float(len(flips))) for name, flips in changed.items()}
 
 

@@ -64,6 +64,14 @@ class KnownAnswer(Answer):
     times: int = 1  # -1: an earlier one was taken back
 
 
+@dataclass(frozen=True, slots=True)
+class RepeatedAnswer(Answer):
+    """What somebody said to a pair that they had answered before: where the two differ, one of them is wrong."""
+
+    before: float = SAME
+    times: int = 1  # -1: an earlier one was taken back
+
+
 def asked_at_once(questions: Sequence[Question]) -> int:
     """Return how many times somebody is asked: questions one by one, and pages.
 

@@ -54,7 +54,7 @@ def count(
     search: Annotated[
         str | None,
         typer.Option(
-            metavar="full|fast", help="fast skips pairs that are hardly the same, if answers are right.", show_default="full"
+            metavar="full|fast", help="fast skips pairs that are hardly the same, where it is safe.", show_default="fast"
         ),
     ] = None,
     pair_seconds: Annotated[float, typer.Option(metavar="S", help="What a pair takes a person.")] = 9.0,

@@ -107,3 +107,19 @@ def test_intervals_that_do_not_meet_are_said() -> None:
     }
     (warning,) = CountResult(11.0, 10.0, 12.0, 0.95, 50, 300, details=details).warnings
     assert "inverse sampling from the same items says 30.0 to 50.0" in warning
+
+
+def test_pairs_that_one_person_answered_twice_give_both_rates() -> None:
+    rates, random = Rates(None), np.random.default_rng(3)
+    before = rates.miss, rates.false_same
+    told = []
+    for _ in range(4000):
+        truth = float(random.random() < 0.15)
+        wrong = random.random(2) < (0.09 if truth else 0.06)
+        told.append((abs(truth - wrong[0]), abs(truth - wrong[1])))
+        rates.know_twice(*told[-1])
+    assert rates.miss == pytest.approx(0.09, abs=4 * (0.09 * 0.91 / 1200) ** 0.5)
+    assert rates.false_same == pytest.approx(0.06, abs=4 * (0.06 * 0.94 / 6800) ** 0.5)
+    for pair in told:
+        rates.know_twice(*pair, times=-1)
+    assert (rates.miss, rates.false_same) == before

@@ -111,6 +111,9 @@ def test_settings_are_frozen(workspace: Path) -> None:
     cluster(place, "g", simulated("hacc", 5))
     with pytest.raises(InputError, match="--clusters 10, not 9"):
         cluster(place, "g", simulated("hacc", 6, clusters=9))
+    assert cluster(place, "g", ClusterOptions(clusters=10, budget=6, oracle="labels"))["questions"] == 6, (
+        "hacc, as it was started"
+    )
     with pytest.raises(InputError, match="is a cluster campaign"):
         count(place, "g", CountOptions(budget=5))
     with pytest.raises(InputError, match="--clusters must be at least 1"):
@@ -168,5 +171,12 @@ def test_parameters_of_the_method_are_frozen_with_the_campaign_and_wrong_ones_re
     for parameter, message in (("nearest", "write NAME=VALUE"), ("nearest=0", "must be at least 1"), ("far=1", "no parameter")):
         with pytest.raises(InputError, match=message):
             simulated("apc", 5, parameter=(parameter,))
+    with pytest.raises(InputError, match="with --parameter nearest=3, not 4"):
+        cluster(place, "g", simulated("apc", 6, parameter=("nearest=4",)))
+    with pytest.raises(InputError, match=r"without --parameter threshold=0\.5"):
+        cluster(place, "g", simulated("apc", 6, parameter=("threshold=0.5",)))
+    assert cluster(place, "g", simulated("apc", 6, parameter=("nearest=3",)))["questions"] == 6
     with pytest.raises(InputError, match="finds the number of clusters itself"):
         ClusterOptions("evidence", clusters=4)
+    with pytest.raises(InputError, match="finds the number of clusters itself"):
+        cluster(place, "new", ClusterOptions(clusters=4))

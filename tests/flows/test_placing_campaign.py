@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cccount_dist import Campaign, Response
 from cccount_dist.counting.runner import CountRunner
 from cccount_dist.inputs import load_inputs
-from cccount_dist.sampling.ledger import GOLD, OUTSIDE, LoggedAnswer
+from cccount_dist.sampling.ledger import GOLD, OUTSIDE, REPEAT, LoggedAnswer
 from cccount_dist.sampling.logged import answers_table
 from cccount_dist.sampling.types import SAME
 from flows.campaign import advance, open_campaign
@@ -140,6 +140,31 @@ def test_gold_answers_of_the_log_enter_the_rates_and_the_campaign_replays(worksp
     assert advance(place, "c")["details"]["miss_rate"] < after["details"]["miss_rate"] - 0.03
 
 
+def test_pairs_that_one_person_answers_otherwise_the_second_time_enter_the_rates(
+    workspace: Path, labels: NDArray[np.int64]
+) -> None:
+    place = str(workspace)
+    count(place, "c", CountOptions(budget=60))
+    campaign = Campaign.open(place, "c")
+    asked = campaign.ask(16)
+    campaign.tell([Response(q.id, float(labels[q.u] == labels[q.v]), "ana") for q in asked])
+    before = advance(place, "c")["details"]
+    folder = CampaignFolder(Workspace.open(workspace), "c")
+    others = [
+        LoggedAnswer(f"{who}-{q.id}", OUTSIDE, q.u, q.v, float(labels[q.u] != labels[q.v]), REPEAT, who)
+        for q in asked
+        for who in ("ana", "ben")
+    ]
+    folder.log.append_answers(answers_table(others[1::2]))
+    assert advance(place, "c")["details"] == before, "ben had not answered them before: that says nothing"
+    folder.log.append_answers(answers_table(others[::2]))
+    after = advance(place, "c")["details"]
+    wrong = (after["miss_rate"] - before["miss_rate"], after["false_same_rate"] - before["false_same_rate"])
+    assert min(wrong) > 0.0
+    assert max(wrong) > 0.03
+    assert advance(place, "c")["details"] == after
+
+
 def test_before_the_first_answer_there_is_a_guess_and_it_is_called_one(workspace: Path) -> None:
     reached = count(str(workspace), "c", CountOptions(budget=60))
     forecast = reached["forecast"]
@@ -157,9 +182,9 @@ def test_a_running_forecast_and_the_reason_of_the_method_are_said(workspace: Pat
     assert reached["forecast"]["width"] == 0.2
 
 
-def test_the_fast_search_is_refused_where_answers_may_be_wrong(workspace: Path) -> None:
-    with pytest.raises(InputError, match="--search fast takes answers as right"):
-        count(str(workspace), "c", CountOptions(search="fast"))
-    reached = count(str(workspace), "c", simulated(60, search="fast"))
-    assert CampaignFolder(Workspace.open(workspace), "c").settings().parameters["search"] == "fast"
-    assert count(str(workspace), "c", simulated(60)) == reached  # left out, the campaign's own setting holds
+def test_the_search_is_fast_unless_the_full_one_is_asked_for(workspace: Path) -> None:
+    for name, search in (("c", None), ("d", "full")):
+        reached = count(str(workspace), name, simulated(60, search=search))
+        settings = CampaignFolder(Workspace.open(workspace), name).settings()
+        assert settings.parameters.get("search", "full") == (search or "fast")
+        assert count(str(workspace), name, simulated(60)) == reached  # left out, the campaign's own setting holds

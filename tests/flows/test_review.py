@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -16,11 +17,13 @@ import psutil
 import pytest
 from numpy.typing import NDArray
 
+from cccount_dist.review.annotators import Annotators
 from flows.counting import CountOptions, count
 from flows.review import ReviewOptions, review
 from flows.supply import IDLE_SECONDS, MANY, SHORT_SECONDS, Need
 from storage.errors import InputError
-from tests.flows.conftest import environment
+from storage.workspace import Workspace
+from tests.flows.conftest import ROOT, environment
 
 
 def test_people_answer_and_new_questions_come_by_themselves(workspace: Path, labels: NDArray[np.int64]) -> None:
@@ -69,6 +72,41 @@ def test_others_can_reach_the_page_only_with_tokens(workspace: Path) -> None:
         ReviewOptions(certificate="cert.pem")
     with pytest.raises(InputError, match="--port must lie between"):
         ReviewOptions(port=70_000)
+
+
+def test_with_a_certificate_the_page_speaks_tls_and_nothing_else(workspace: Path, tmp_path: Path) -> None:
+    subprocess.run([ROOT / "infra/tls/make-certificates", tmp_path / "tls"], check=True, capture_output=True)
+    pems = [str(tmp_path / "tls" / name) for name in ("cert.pem", "key.pem")]
+    token = Annotators(Workspace.open(workspace)).add("ana")
+    command = [sys.executable, "-m", "flows", "review", str(workspace), "--port", "0", "--json", "--no-advance"]
+    command += ["--certificate", pems[0], "--key", pems[1]]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment())
+    assert process.stdout is not None
+    try:
+        url = json.loads(process.stdout.readline())["url"]
+        assert url.startswith("https://127.0.0.1:")
+        trusted = ssl.create_default_context(cafile=tmp_path / "tls/ca.pem")
+        with httpx.Client(base_url=url, verify=trusted, timeout=60.0) as client:
+            signed_in = client.post("/api/login", json={"token": token})
+            assert "secure" in signed_in.headers["set-cookie"].lower(), "the cookie never travels in the clear"
+            assert client.get("/api/session").json()["annotator"] == "ana"
+        with pytest.raises(httpx.TransportError):
+            httpx.get(url.replace("https", "http"), timeout=10.0)
+        with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+            httpx.get(url, timeout=10.0)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(90)
+        process.stdout.close()
+
+
+def test_files_that_are_no_certificate_are_refused_in_one_line(workspace: Path, tmp_path: Path) -> None:
+    file = tmp_path / "cert.pem"
+    file.write_text("no certificate")
+    with pytest.raises(InputError, match="are no certificate and its key"):
+        review(str(workspace), ReviewOptions(port=0, certificate=str(file), key=str(file)))
+    with pytest.raises(InputError, match="there is no file"):
+        review(str(workspace), ReviewOptions(port=0, certificate="gone.pem", key="gone.pem"))
 
 
 def test_a_port_that_is_taken_is_explained_in_one_line(workspace: Path) -> None:

@@ -1,4 +1,4 @@
-"""A desk and `advance` that are killed at any moment; two real `advance` at once. Long form: `python -m benchmarks.kills`."""
+"""A review server and `advance`, killed at any moment; two real `advance` at once. Long form: `python -m benchmarks.kills`."""
 
 import shutil
 import subprocess
@@ -18,7 +18,7 @@ from tests.flows.conftest import environment
 
 
 def test_a_server_that_is_killed_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    outcome = kill_the_server(tmp_path / "ws", 30)
+    outcome = kill_the_server(tmp_path / "ws", 12)
     assert (outcome.lost, outcome.doubled) == (0, 0)
     assert outcome.acknowledged <= outcome.stored <= outcome.acknowledged + 1, "at most the last one was not acknowledged"
 

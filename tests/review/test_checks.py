@@ -69,11 +69,21 @@ def test_gold_tells_how_often_somebody_is_wrong(tmp_path: Path) -> None:
     work(desk, "eve", 150, wrong=0.25, seed=2)
     people = reliability_of(desk._reading.ledger).people
     ana, eve = (people[name].miss.wrong + people[name].false_same.wrong for name in ("ana", "eve"))
-    assert ana == 0.0
+    assert ana == pytest.approx(0.0, abs=0.05)
     assert eve > 3.0
     standing = desk.standing()
     assert [person.name for person in standing.annotators if person.suspect] == ["eve"]
     assert {person.name: person.changed_mind for person in standing.annotators}["ana"] == 0.0
+
+
+def test_repeats_alone_tell_how_often_somebody_is_wrong(tmp_path: Path) -> None:
+    desk = Desk(make_folder(tmp_path, pairs(400)).workspace, "c", gold=0.0, repeats=0.3)
+    work(desk, "eve", 500, wrong=0.15, seed=2)
+    found = reliability_of(desk._reading.ledger)
+    twice = found.steadiness["eve"].trials
+    assert twice > 60
+    assert found.votes.miss.value == pytest.approx(0.15, abs=4 * (0.15 * 0.85 / (2 * twice)) ** 0.5)
+    assert found.kappas == [], "nobody agrees with himself"
 
 
 def test_where_there_are_pages_gold_comes_as_a_page(tmp_path: Path) -> None:

@@ -63,6 +63,13 @@ def test_a_pack_is_answered_without_a_network_and_imported_once(browser: Browser
         ledger = Campaign.open(workspace.location, "census").ledger
         assert {workspace.collection().ids[item] for item in ledger.flagged} == {bad}
         assert person.meant.items() <= settled(workspace, "census").items()
+        person.page.reload()
+        person.page.locator("#stage img").first.wait_for()
+        person.page.keyboard.press("Backspace")  # of the flag, which was handed in already
+        third = handed_in(person.page, tmp_path)
+        assert import_answers(workspace.location, "census", str(third))["rejected"] == []
+        assert import_answers(workspace.location, "census", str(third))["recorded"] == 0
+        assert Campaign.open(workspace.location, "census").ledger.flagged == set()
         assert {row.annotator for row in Campaign.open(workspace.location, "census").ledger.rows()} == {"ana"}
         assert person.problems == []
         assert person.foreign == []

@@ -195,6 +195,28 @@ def test_a_picture_that_was_flagged_by_mistake_comes_back(browser: Browser, serv
         assert Campaign.open(workspace.location, "census").ledger.flagged == set()
 
 
+def test_a_flag_is_taken_back_after_a_reload_too(browser: Browser, serve: Serve, workspace: Workspace) -> None:
+    start_campaign(workspace, "census", pairs_of(48, 20))
+    with serve(workspace) as server, browser.new_context() as context:
+        person = Person(context.new_page(), server.url)
+        person.visit()
+        person.press("s")
+        shown = person.sees()
+        person.page.keyboard.press("f")
+        person.page.keyboard.press("1")
+        person.waits_for_another_than(shown)
+        person.everything_is_saved()
+        assert Campaign.open(workspace.location, "census").ledger.flagged
+        person.page.reload()
+        expect(person.page.locator("#recent li")).to_have_count(2)
+        person.page.keyboard.press("Backspace")
+        expect(person.page.locator("#recent li")).to_have_count(1)
+        person.everything_is_saved()
+        ledger = Campaign.open(workspace.location, "census").ledger
+        assert ledger.flagged == set()
+        assert settled(workspace, "census") == person.meant, "what the flag had answered waits again"
+
+
 def test_new_questions_appear_by_themselves(browser: Browser, serve: Serve, workspace: Workspace) -> None:
     questions = pairs_of(48, 6)
     folder = start_campaign(workspace, "census", questions[:3])

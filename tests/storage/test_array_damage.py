@@ -14,19 +14,6 @@ from storage.schema import EMBEDDINGS, NEIGHBOR_INDEX, ArraySpec
 from tests.storage.faults import cut, fill_up, flip, small_disk
 from tests.storage.smallarray import DIMENSIONS, ITEMS, SHARD_ROWS, made, vectors, write_all
 
-
-@pytest.fixture
-def objects(tmp_path: Path) -> LocalObjects:
-    return LocalObjects(tmp_path / "ws")
-
-
-@pytest.fixture
-def complete(objects: LocalObjects) -> ShardedArray:
-    array = made(objects)
-    write_all(array, vectors())
-    return array
-
-
 # What is not done is not read
 
 

@@ -20,18 +20,6 @@ from tests.storage.faults import at_once, killed_when, later
 from tests.storage.smallarray import DIMENSIONS, ITEMS, SHARD_ROWS, made, vectors, write_all
 
 
-@pytest.fixture
-def objects(tmp_path: Path) -> LocalObjects:
-    return LocalObjects(tmp_path / "ws")
-
-
-@pytest.fixture
-def complete(objects: LocalObjects) -> ShardedArray:
-    array = made(objects)
-    write_all(array, vectors())
-    return array
-
-
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from cccount_dist.counting.placing.looks import FEATURES
 
-FLOOR = 0.3  # share of the cluster's size in the probability: a guard against over-confidence
+# Share of the cluster's size in the probability, a guard against over-confidence: before and after so many matches.
+FLOOR, TAUGHT_FLOOR, TAUGHT = 0.3, 0.1, 20
 _START = (-4.0, 1.0, 1.0, 0.5)
 _ROWS = 20_000
 _RIDGE, _RIDGE_CONSTANT, _STEPS, _LONGEST = 0.5, 0.01, 4, 2.0
@@ -45,6 +46,10 @@ class Chances:
         self._same = np.empty(1024, np.bool_)
         self._count = 0
         self.matches = 0
+
+    @property
+    def floor(self) -> float:
+        return FLOOR if self.matches < TAUGHT else TAUGHT_FLOOR
 
     def logistic(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the fitted probability for rows of features, rounded a little so that the last bit decides nothing."""

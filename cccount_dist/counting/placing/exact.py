@@ -7,7 +7,7 @@ An unsure answer is asked once more with another member; an item that stays unsu
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.counting.placing.fast import LEAST_CLUSTERS, LEAST_MATCHES, LIGHT_FLOOR
+from cccount_dist.counting.placing.fast import Skip
 from cccount_dist.counting.placing.looks import FEATURES
 from cccount_dist.counting.placing.state import PAGE_COST, TURN, Placing, State, Wanted
 
@@ -26,8 +26,7 @@ class _Search:
         self.best = np.empty(0, np.int64)
         self.asked = np.empty(0, np.bool_)
         self.unsure = np.empty(0, np.int64)
-        self.skips = False
-        self.risk: float | None = None  # of the clusters left, when they could have been skipped
+        self.skip = Skip(state, self.slot)
         self.catch_up()
 
     def catch_up(self) -> None:
@@ -52,23 +51,7 @@ class _Search:
 
     def ends_here(self, left: NDArray[np.int64]) -> bool:
         """Whether nothing is left to ask, or so little that it may be skipped (`fast.py`)."""
-        self.skips = False
-        if not len(left):
-            return True
-        state, shortcut = self.state, self.state.shortcut
-        enough = state.chances.matches >= LEAST_MATCHES and len(left) + LEAST_CLUSTERS // 2 <= len(self.asked) >= LEAST_CLUSTERS
-        if not shortcut.on or not enough or self.unsure.any():
-            return False
-        chance = state.probabilities(self.features, 0, LIGHT_FLOOR)[left]
-        odds = float((chance / (1.0001 - chance)).sum())
-        risk = odds / (odds + state.new_rate)
-        if shortcut.is_audit(self.slot):
-            if self.risk is None and shortcut.allows(risk, state.clusters.once):
-                self.risk = risk
-            return False
-        self.skips = shortcut.allows(risk, state.clusters.once)
-        self.risk = risk
-        return self.skips
+        return (not self.unsure.any() and self.skip.allowed(self.features, left)) or not len(left)
 
     def wanted(self, chosen: NDArray[np.int64], *, paged: bool) -> Wanted:
         clusters = self.state.clusters
@@ -117,10 +100,7 @@ def _commit(search: _Search, hit: int) -> None:
     if hit < 0 and len(unsure):
         state.set_aside(search.item, unsure, settled=len(asked) > 0)
         return
-    shortcut = state.shortcut
-    if search.risk is not None and shortcut.is_audit(search.slot):
-        shortcut.audited_risk += search.risk
-        shortcut.audited_found += hit >= 0
+    risk = search.skip.commit(matched=hit >= 0)
     if hit >= 0:
         clusters.join(hit, search.slot)
         state.sequence.append(hit)
@@ -128,12 +108,9 @@ def _commit(search: _Search, hit: int) -> None:
         founded = clusters.found(search.slot, state.new_rate)
         state.sequence.append(founded)
         clusters.settled[founded] = len(asked)
-        if shortcut.on:
+        clusters.doubt[founded] = risk
+        if state.shortcut.on:
             for cluster in asked.tolist():
                 clusters.set_apart(founded, cluster, 1)
-        if search.skips:
-            shortcut.skipped += 1
-            shortcut.risk += search.risk or 0.0
-            clusters.doubt[founded] = search.risk or 0.0
     state.placed += 1
     state.chances.learn(search.features[asked], int(np.searchsorted(asked, hit)) if hit >= 0 else None)

@@ -4,16 +4,24 @@ All that were asked said "different"; the clusters left have the odds w_j, a new
 left with probability r = Σw/(Σw + w0), and skipping them makes r false splits. They are subtracted and widen the interval, as
 those of wrong answers do. Every fourth item is asked about to the end: how often its cluster was among the rest, against the
 Σr that was expected, corrects what the odds say. Skipping is allowed only while few false splits are expected for each cluster
-seen once, so it ends by itself where a count is nearly complete. O(1) for each item.
+seen once, so it ends by itself where a count is nearly complete. O(D) for each question.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-LEAST_MATCHES, LEAST_CLUSTERS = 20, 24  # before: odds rest on too little, and there is little to save
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from cccount_dist.counting.placing.state import State
+
+LEAST_MATCHES, LEAST_CLUSTERS = 10, 30  # before: odds rest on too little, and there is little to save
+LEAST_BY_PAGES = 120  # clusters where pages are asked: five of them
 AUDIT = 4  # every so many items are asked about to the end
-TOLERATED = 0.1  # expected false splits for each cluster seen once
+TOLERATED = 0.12  # expected false splits for each cluster seen once
 LIGHT_FLOOR = 0.05  # share of the cluster's size in the probability: audited items are the guard against over-confidence here
-MOST_RISK = 0.1  # of one item
+MOST_RISK = 0.2  # of one item
 _PRIOR = 3.0  # false splits among audited items, as many seen as expected, before the first one
 
 
@@ -44,3 +52,49 @@ class Shortcut:
         """Whether so much risk may be taken for one more item."""
         true_risk = risk * self.correction
         return true_risk < MOST_RISK and self.false_splits + true_risk < TOLERATED * once
+
+
+class Skip:
+    """Whether one item may stop before every cluster was asked about."""
+
+    def __init__(self, state: "State", slot: int) -> None:
+        self._state = state
+        self._audit = state.shortcut.is_audit(slot)
+        self._risk: float | None = None  # of the clusters left, when they could have been skipped
+        self._skips = False
+        self._odds = np.empty(0)  # of every cluster, as of when the last one came to be known
+
+    def allowed(self, features: NDArray[np.float64], left: NDArray[np.int64]) -> bool:
+        """Whether the clusters left may be skipped now; `features` are the item's against every cluster."""
+        self._skips = False
+        state, shortcut = self._state, self._state.shortcut
+        least = LEAST_CLUSTERS if state.grid == 1 else LEAST_BY_PAGES
+        enough = len(left) + LEAST_CLUSTERS // 2 <= len(features) >= least
+        if not len(left) or not shortcut.on or not enough or state.chances.matches < LEAST_MATCHES:
+            return False
+        if len(self._odds) < len(features):
+            chance = state.probabilities(features, 0, LIGHT_FLOOR)
+            self._odds = chance / (1.0001 - chance)
+        odds = float(self._odds[left].sum())
+        risk = odds / (odds + state.new_rate)
+        may = shortcut.allows(risk, state.clusters.once)
+        if self._audit:
+            if self._risk is None and may:
+                self._risk = risk
+            return False
+        self._skips, self._risk = may, risk
+        return may
+
+    def commit(self, *, matched: bool) -> float:
+        """Count what became of the item; return the risk that was taken with a cluster that it founds."""
+        shortcut = self._state.shortcut
+        if self._risk is None:
+            return 0.0
+        if self._audit:
+            shortcut.audited_risk += self._risk
+            shortcut.audited_found += matched
+        elif self._skips and not matched:
+            shortcut.skipped += 1
+            shortcut.risk += self._risk
+            return self._risk
+        return 0.0

@@ -9,6 +9,7 @@ is left to ask, the item founds one. Unsure multiplies by 1.
 import numpy as np
 from numpy.typing import NDArray
 
+from cccount_dist.counting.placing.fast import Skip
 from cccount_dist.counting.placing.looks import FEATURES
 from cccount_dist.counting.placing.repeats import Repeats
 from cccount_dist.counting.placing.state import PAGE_COST, TURN, Placing, State, Wanted
@@ -42,6 +43,7 @@ class Trial:
         self.said: dict[tuple[int, int], float] = {}  # latest answer about a member of a cluster
         self.pages = 0
         self.repeats = Repeats()
+        self.skip = Skip(state, self.slot)
         self.catch_up()
 
     def catch_up(self) -> None:
@@ -64,13 +66,14 @@ class Trial:
         self.odds[retired], self.times[retired] = 0.0, _RETIRED
 
     def next(self) -> int | None:
-        """Return the cluster to ask about; None if nothing is left to ask."""
+        """Return the cluster to ask about; None if nothing is left to ask, or so little that it may be skipped (`fast.py`)."""
         share = self.odds / (self.odds.sum() + self.new)
         undecided = (share > AGAIN) | ((self.same > 0) & (2 * self.same >= self.times))
-        open_ = (self.times == 0) | (undecided & (self.times < MOST))
-        if not open_.any():
+        never, again = self.times == 0, (self.times > 0) & undecided & (self.times < MOST)
+        skip = not again.any() and not self.unsure.any() and self.skip.allowed(self.features, np.flatnonzero(never))
+        if skip or not (never | again).any():
             return None
-        return int(np.argmax(np.where(open_, self.odds, -1.0)))
+        return int(np.argmax(np.where(never | again, self.odds, -1.0)))
 
     def accepts(self, cluster: int) -> bool:
         share = self.odds[cluster] / (self.odds.sum() + self.new)
@@ -189,6 +192,7 @@ def _commit(trial: Trial, hit: int | None) -> None:
     state.chances.learn(trial.features[rows], None if hit is None else int(np.searchsorted(rows, hit)))
     state.placed += 1
     state.repeats.join(trial.repeats)
+    trial.skip.commit(matched=hit is not None)
     if hit is not None:
         state.sequence.append(hit)
         missed = trial.chance_missed(hit)

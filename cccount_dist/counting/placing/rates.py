@@ -70,6 +70,7 @@ class Rates:
         self.known_on_pages = self.known_page_missed = (
             0  # gold: pages with one that is the same, and those on which it was missed
         )
+        self.twice_same = self.twice_different = self.twice_mixed = 0  # pairs that one person answered twice, by what was said
 
     @property
     def exact(self) -> bool:
@@ -79,14 +80,37 @@ class Rates:
     def false_same(self) -> float:
         if self.given is not None:
             return self.given.false_same
-        return min(_MOST_FALSE, (2.0 + self.false + self.known_false) / (50.0 + self.refuted + self.known_different))
+        _, false = self._wrong_of_two()
+        return self._false_same(false, 2.0 * (self.twice_different + false))
 
     @property
     def miss(self) -> float:
         if self.given is not None:
             return self.given.miss
-        prior = max(0.06, 1.25 * self.false_same)
-        return min(_MOST_MISSED, (20.0 * prior + self.missed + self.known_missed) / (20.0 + self.repeats + self.known_same))
+        missed, _ = self._wrong_of_two()
+        return self._miss(self.false_same, missed, 2.0 * (self.twice_same + missed))
+
+    def _false_same(self, wrong: float, answers: float) -> float:
+        """The rate from what is known, and from so many wrong among further answers on different pairs."""
+        known, trials = self.false + self.known_false, self.refuted + self.known_different
+        return min(_MOST_FALSE, (2.0 + known + wrong) / (50.0 + trials + answers))
+
+    def _miss(self, false_same: float, wrong: float, answers: float) -> float:
+        known, trials = self.missed + self.known_missed, self.repeats + self.known_same
+        return min(_MOST_MISSED, (20.0 * max(0.06, 1.25 * false_same) + known + wrong) / (20.0 + trials + answers))
+
+    def _wrong_of_two(self) -> tuple[float, float]:
+        """Pairs that were answered twice and differently have one wrong answer each: misses, and false "same" (expected).
+
+        Such pairs alone cannot tell which of the two it is: that follows from how many pairs are the same among those answered
+        alike, and from the rates without them.
+        """
+        if not self.twice_mixed:
+            return 0.0, 0.0
+        same = (1.0 + self.twice_same) / (2.0 + self.twice_same + self.twice_different)
+        rate = self._false_same(0.0, 0.0)
+        missed, false = same * self._miss(rate, 0.0, 0.0), (1.0 - same) * rate
+        return self.twice_mixed * missed / (missed + false), self.twice_mixed * false / (missed + false)
 
     @property
     def page_miss(self) -> float:
@@ -114,3 +138,12 @@ class Rates:
         else:
             self.known_different += times
             self.known_false += wrong
+
+    def know_twice(self, before: float, value: float, times: int = 1) -> None:
+        """Count a pair that one person answered twice; `times` is -1 for an answer that was taken back."""
+        if before != value:
+            self.twice_mixed += times
+        elif value == SAME:
+            self.twice_same += times
+        else:
+            self.twice_different += times

@@ -10,6 +10,7 @@ from collections.abc import Generator
 import numpy as np
 from numpy.typing import NDArray
 
+from cccount_dist.counting.placing.fast import TOLERATED
 from cccount_dist.counting.placing.odds import ACCEPT
 from cccount_dist.counting.placing.state import PAGE_COST, Placing, State, Turn, Value, Wanted
 from cccount_dist.sampling.types import CONFIRM
@@ -47,6 +48,8 @@ def recheck(state: State) -> Placing:
     clusters = state.clusters
     odds = _odds(state)
     tolerated = _TOLERATED_BY_PAGES if state.grid > 1 else _TOLERATED
+    if state.shortcut.skipped:  # what was allowed to be skipped is not asked after all, until few clusters are seen once
+        tolerated = max(tolerated, TOLERATED)
     by_pair, by_page = _gains(odds, state.grid)
     while _suspected(state) > tolerated * (1 + clusters.once) and state.rechecks < _LARGEST_SHARE * state.effort:
         part = int(np.argmax(np.maximum(by_pair, by_page)))

@@ -21,7 +21,7 @@ from cccount_dist.counting.placing.state import State, Value, Wanted
 from cccount_dist.counting.population import Population
 from cccount_dist.counting.result import CountResult
 from cccount_dist.counting.richness import richness
-from cccount_dist.sampling.types import Answer, KnownAnswer, Question
+from cccount_dist.sampling.types import Answer, KnownAnswer, Question, RepeatedAnswer
 from storage.errors import InputError
 
 FEWEST_REPLICATES = 10  # of inverse sampling from the items placed: fewer say nothing
@@ -74,7 +74,7 @@ class PlacingSampler:
         self._numbers: dict[Key, int] = {}
         self._queue: deque[tuple[list[Key], Wanted]] = deque()
         self._answered = 0  # same or different
-        self._known: list[KnownAnswer] = []
+        self._known: list[KnownAnswer | RepeatedAnswer] = []
         self._stale = False
         self._result: CountResult | None = None
         self._engine = self._new_engine()
@@ -103,13 +103,13 @@ class PlacingSampler:
         return asked
 
     def tell(self, answers: Sequence[Answer]) -> None:
-        """Take answers in, one after another. All are checked before the first one counts. Known ones only say how people err."""
+        """Take answers in, one after another. All are checked before the first one counts. Checks only say how people err."""
         for answer in answers:
-            if not isinstance(answer, KnownAnswer):
+            if not isinstance(answer, KnownAnswer | RepeatedAnswer):
                 self._check(answer)
         for answer in answers:
             self._result = None
-            if isinstance(answer, KnownAnswer):
+            if isinstance(answer, KnownAnswer | RepeatedAnswer):
                 if answer.value is not None:
                     self._refresh()
                     self._known.append(answer)
@@ -167,6 +167,7 @@ class PlacingSampler:
             "stop_low": found.stop[0],
             "stop_high": found.stop[1],
             "false_splits": splits,
+            "clusters_found": max(len(counts) - splits, 1.0),
             "skipped": float(state.shortcut.skipped),
             "audited_found": float(state.shortcut.audited_found),
             "audited_risk": state.shortcut.audited_risk,
@@ -181,7 +182,7 @@ class PlacingSampler:
             **dict(zip(("chao", "chao_low", "chao_high"), found.chao, strict=True)),
             **dict(zip(("mixture", "mixture_low", "mixture_high"), found.mixture, strict=True)),
         }
-        unsure = state.shortcut.skipped - state.merges if state.rates.exact else 0  # may be parts: not asked about all others
+        unsure = max(state.shortcut.skipped - state.merges, 0)  # may be parts: not asked about all others
         certain = float(len(counts) - unsure)
         values, times = np.unique(counts, return_counts=True)
         sizes = dict(zip(values.tolist(), times.tolist(), strict=True))
@@ -210,5 +211,8 @@ class PlacingSampler:
             raise InputError(f"question {number} was answered with {answer.value}: an answer is 1, 0 or unsure")
 
 
-def _know(rates: Rates, answer: KnownAnswer) -> None:
+def _know(rates: Rates, answer: KnownAnswer | RepeatedAnswer) -> None:
+    if isinstance(answer, RepeatedAnswer):
+        rates.know_twice(answer.before, float(answer.value or 0.0), answer.times)
+        return
     rates.know(answer.truth, float(answer.value or 0.0), paged=answer.paged, times=answer.times)

@@ -12,7 +12,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.counting.placing.chances import FLOOR, Chances
+from cccount_dist.counting.placing.chances import Chances
 from cccount_dist.counting.placing.clusters import Clusters
 from cccount_dist.counting.placing.fast import Shortcut
 from cccount_dist.counting.placing.looks import Looks
@@ -74,8 +74,9 @@ class State:
         """How likely the next item founds a cluster: Good's estimate, from the clusters with a single item."""
         return (self.clusters.once + 1.0) / (self.drawn + 2.0)
 
-    def probabilities(self, features: NDArray[np.float64], first: int, floored: float = FLOOR) -> NDArray[np.float64]:
+    def probabilities(self, features: NDArray[np.float64], first: int, floor_share: float | None = None) -> NDArray[np.float64]:
         """Probability that an item belongs to each of the clusters first … D - 1."""
+        floored = self.chances.floor if floor_share is None else floor_share
         sizes = self.clusters.size[first : len(self.clusters)]
         floor = (1.0 - self.new_rate) * sizes / max(self.drawn + 1, 1)
         chances: NDArray[np.float64] = (1.0 - floored) * self.chances.logistic(features) + floored * floor

@@ -8,7 +8,7 @@ const SIGN = { same: "=", different: "≠", unsure: "?" };
 export class History {
   constructor(list) {
     this.list = list;
-    this.entries = []; // {sheet, answers: [{id, question_id, value}]}, the newest last
+    this.entries = []; // {sheet, answers: [{id, question_id, value}], flagged: an item}, the newest last
   }
 
   push(entry) {
@@ -37,7 +37,7 @@ export class History {
 }
 
 function mark({ sheet, answers, flagged }) {
-  if (flagged !== undefined) return labelled("flagged", "⚑", "bad image");
+  if (flagged != null) return labelled("flagged", "⚑", "bad image");
   const names = answers.map(({ value }) => (value === null ? "unsure" : value === 1 ? "same" : value === 0 ? "different" : "rated"));
   let sign = SIGN[names[0]] ?? answers[0].value.toFixed(1);
   let kind = names[0];

@@ -27,8 +27,7 @@ class Pack {
 
   async sheets(campaign, count) {
     const answered = new Set(this.live().map((row) => row.question_id));
-    const undone = new Set(this.rows.map((row) => row.undoes));
-    const spoiled = new Set(this.rows.filter((row) => row.flag_item !== undefined && !undone.has(row.id)).map((row) => row.flag_item));
+    const spoiled = new Set(this.flags().map((row) => row.flag_item));
     const bad = (sheet) => [sheet.anchor, ...sheet.candidates.map((c) => c.item)].some((item) => spoiled.has(item.item));
     const left = this.content.sheets.filter((sheet) => !bad(sheet) && !sheet.candidates.every((c) => answered.has(c.question_id)));
     const sheets = left.slice(0, 2 * count).map((sheet) => ({ ...sheet, expires_in: FOR_EVER }));
@@ -39,7 +38,11 @@ class Pack {
     const entries = [];
     const rows = new Map(this.live().map((row) => [row.question_id, row]));
     const shown = new Set();
-    for (const row of rows.values()) {
+    for (const row of [...rows.values(), ...this.flags()].sort((one, other) => one.place - other.place)) {
+      if (row.flag_item !== undefined) {
+        entries.push({ sheet: this.flagged(row.flag_item), flagged: row.flag_item, answers: [{ id: row.id }] });
+        continue;
+      }
       const { sheet } = this.questions.get(row.question_id);
       if (shown.has(sheet.id)) continue;
       shown.add(sheet.id);
@@ -55,8 +58,8 @@ class Pack {
   }
 
   undo(campaign, { id, answer_id }) {
-    const { question_id } = this.rows.find((row) => row.id === answer_id);
-    return this.keep([{ id, question_id, undoes: answer_id }]);
+    const { question_id, flag_item } = this.rows.find((row) => row.id === answer_id);
+    return this.keep([{ id, question_id, flag_item, undoes: answer_id }]);
   }
 
   flag(campaign, { id, item, reason }) {
@@ -86,8 +89,7 @@ class Pack {
 
   row({ id, question_id, value, seconds, undoes, flag_item, reason, made }, annotator) {
     const common = { answer_id: id, annotator, source: "pack", answered_at: new Date(made).toISOString() };
-    if (flag_item !== undefined) return { ...common, flag_item, reason };
-    if (question_id === undefined) return { ...common, undoes };
+    if (flag_item !== undefined) return { ...common, flag_item, ...(undoes ? { undoes } : { reason }) };
     const { sheet, candidate } = this.questions.get(question_id);
     const pair = { question_id, u: sheet.anchor.item, v: candidate.item.item };
     if (undoes) return { ...common, ...pair, undoes };
@@ -96,8 +98,24 @@ class Pack {
 
   /** Answers that were not taken back, in order. */
   live() {
+    return this.standing().filter((row) => row.value !== undefined);
+  }
+
+  /** Flags that were not taken back, in order. */
+  flags() {
+    return this.standing().filter((row) => row.flag_item !== undefined);
+  }
+
+  standing() {
     const undone = new Set(this.rows.map((row) => row.undoes).filter(Boolean));
-    return this.rows.filter((row) => row.value !== undefined && !undone.has(row.id));
+    return this.rows.filter((row) => !row.undoes && !undone.has(row.id));
+  }
+
+  /** What stands for a flag in the history: the sheet on which it was given is not remembered. */
+  flagged(number) {
+    const items = this.content.sheets.flatMap((sheet) => [sheet.anchor, ...sheet.candidates.map((candidate) => candidate.item)]);
+    const item = items.find((candidate) => candidate.item === number);
+    return { id: `flag-${number}`, kind: "pair", anchor: item, candidates: [{ question_id: -1, item }], expires_in: 0 };
   }
 
   async keep(bodies) {

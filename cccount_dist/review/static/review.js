@@ -198,8 +198,8 @@ export class Review {
     this.outbox.add(entry.answers.map(({ id }) => ({ kind: "undo", body: { id: newId(), answer_id: id } })));
     if (this.sheet) this.queue.putBack(this.sheet);
     for (const { question_id } of entry.answers) this.mine.delete(question_id);
-    if (entry.flagged !== undefined) this.queue.unspoil(entry.flagged);
-    // A sheet that was answered before a reload and tested us has no number any more: it is taken back, and not asked again.
+    if (entry.flagged != null) this.queue.unspoil(entry.flagged);
+    // What tested us before a reload, and a flag from then, have no question to show again: they are taken back.
     if (entry.sheet.candidates.some(({ question_id }) => question_id < 0)) return this.showNext();
     this.show(entry.sheet);
     this.say("Undone: here it is again.");

@@ -12,12 +12,11 @@ from cccount_dist.clustering.evidence.rates import Counted, Rates
 from cccount_dist.clustering.evidence.sampler import evidence_sampler
 from cccount_dist.metrics import ari, nmi
 from cccount_dist.sampling.oracles import LabelOracle
-from cccount_dist.sampling.replay import Round, replay
 from cccount_dist.sampling.types import Answer, KnownAnswer, Question
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from storage.errors import InputError
 from tests.cccount_dist.clustering.groups import Labels, answer_all, digits, grouper, replies
-from tests.cccount_dist.samplers import blobs
+from tests.cccount_dist.samplers import Played, blobs, play
 
 VECTORS, LABELS = blobs((30, 20, 12, 6, 2), noise=0.5)
 
@@ -27,37 +26,19 @@ def same_partition(a: Labels, b: Labels) -> bool:
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 14), st.booleans()), max_size=8), st.randoms())
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 14)), max_size=8), st.randoms())
 def test_any_prefix_of_a_log_leads_to_the_same_question_and_the_same_result(
-    cuts: list[tuple[int, int, bool]], chance: random.Random
+    cuts: list[tuple[int, int]], chance: random.Random
 ) -> None:
     live = grouper(VECTORS)
-    rounds: list[Round] = []
-    questions: list[Question] = []
-    answers: list[Answer] = []
-    for asked, given_back, looked_at in cuts:
-        if found := live.ask(asked):  # a call without questions is not in the log
-            rounds.append(Round(len(rounds), len(answers), found))
-            questions += found
-        for _ in range(given_back if questions else 0):
-            # People answer in any order, one by one, are unsure, wrong, and change their minds.
-            one = _answer(chance.choice(questions), chance.random())
-            live.tell([one])
-            answers.append(one)
-        if looked_at:
-            live.result()
-        again = grouper(VECTORS)
-        replay(again, rounds, answers)
+
+    def check(log: Played) -> None:
+        again = log.resumed(grouper(VECTORS))
         assert again.result().labels.tolist() == live.result().labels.tolist()
         assert again.done == live.done
-    again = grouper(VECTORS)
-    replay(again, rounds, answers)
+
+    again = play(live, cuts, LABELS, chance, check).resumed(grouper(VECTORS))
     assert again.ask(3) == live.ask(3)
-
-
-def _answer(question: Question, chance: float) -> Answer:
-    value = None if chance < 0.2 else float((LABELS[question.u] == LABELS[question.v]) != (chance < 0.3))
-    return Answer(question.id, question.u, question.v, value)
 
 
 def test_batches_cut_one_and_the_same_sequence() -> None:

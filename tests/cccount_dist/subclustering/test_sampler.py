@@ -11,13 +11,12 @@ from cccount_dist.metrics import subcluster_scores
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import LabelOracle
-from cccount_dist.sampling.replay import Round, replay
 from cccount_dist.sampling.types import Answer, Question
 from cccount_dist.subclustering.passive import Options, draw_candidates
 from cccount_dist.subclustering.result import EMPTY
 from cccount_dist.subclustering.sampler import BETWEEN, WITHIN, ActiveSubclustering
 from storage.errors import InputError
-from tests.cccount_dist.samplers import blobs
+from tests.cccount_dist.samplers import Played, blobs, play
 
 VECTORS, LABELS = blobs((24, 16, 12, 10, 9, 5), noise=0.5)
 CLASSES = 6
@@ -34,35 +33,22 @@ def truth(question: Question) -> Answer:
     return Answer(question.id, question.u, question.v, float(LABELS[question.u] == LABELS[question.v]))
 
 
-def _answer(question: Question, chance: float) -> Answer:
-    value = None if chance < 0.15 else float((LABELS[question.u] == LABELS[question.v]) != (chance < 0.25))
-    return Answer(question.id, question.u, question.v, value)
-
-
 @settings(max_examples=20, deadline=None)
 @given(OPTIONS, st.lists(st.tuples(st.integers(0, 6), st.integers(0, 9)), max_size=12), st.randoms(use_true_random=False))
 def test_a_campaign_that_was_killed_asks_the_same_questions_when_it_is_resumed(
     options: Options, cuts: list[tuple[int, int]], chance: random.Random
 ) -> None:
     live = sampler(options)
-    rounds: list[Round] = []
-    questions: list[Question] = []
-    answers: list[Answer] = []
-    for number, (asked, given_back) in enumerate(cuts):
-        rounds.append(Round(number, len(answers), live.ask(asked)))
-        questions += rounds[-1].questions
-        for _ in range(given_back if questions else 0):  # one by one, in any order; people change their minds
-            reply = _answer(chance.choice(questions), chance.random())
-            live.tell([reply])
-            answers.append(reply)
-        assert live.result() is not None  # to look changes nothing, and neither does to be told nothing
+
+    def look(_: Played) -> None:  # changes nothing
+        assert live.result() is not None
         assert live.done in (True, False)
-        live.tell([])
-    again = sampler(options)
-    replay(again, rounds, answers)
+
+    log = play(live, cuts, LABELS, chance, look)
+    again = log.resumed(sampler(options))
     assert repr(again.result()) == repr(live.result())
     assert again.ask(5) == live.ask(5)
-    assert [question.id for question in questions] == list(range(len(questions)))
+    assert [question.id for question in log.questions] == list(range(len(log.questions)))
 
 
 @settings(max_examples=15, deadline=None)
