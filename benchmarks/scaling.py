@@ -13,8 +13,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -54,32 +55,39 @@ def command(*arguments: str, **variables: str) -> dict[str, float]:
     return found
 
 
-def neighbors_on(
-    folder: Path, items: int, dimensions: int, workers: tuple[int, ...], repeats: int, engine: str = "exact"
+def on_workers(
+    place: str, products: Sequence[str], stage: Callable[[Any], dict[str, Any]], sizes: Sequence[int], repeats: int
 ) -> dict[int, float]:
-    """Seconds of the pass, cluster and row cache warm: what the stage itself reports."""
+    """Seconds that the stage itself reports, on local clusters of these sizes; the first pass of each loads what it needs."""
     from flows.compute import open_client
-    from flows.neighbors import neighbors
-
-    place, vectors = str(folder / f"vectors-{dimensions}"), folder / f"x-{dimensions}.npy"
-    np.save(vectors, np.random.default_rng(0).standard_normal((items, dimensions), np.float32))
-    command("init", place, "--embeddings", str(vectors))
 
     def run(size: int) -> float:
-        for name in ("neighbors.zarr", "markers/neighbors-index", "markers/neighbors-similarity", "markers/neighbors-degree"):
-            shutil.rmtree(Path(place) / name, ignore_errors=True)
         with open_client(workers=size) as client:
             client.wait_for_workers(size)
-            return float(neighbors(place, k=K, engine=engine, client=client)["seconds"])
+            for _ in range(2):
+                for name in products:
+                    shutil.rmtree(Path(place) / name, ignore_errors=True)
+                report = stage(client)
+            return float(report["seconds"])
 
-    run(1)  # compiles the kernels and builds the row cache
-    return best(repeats, {size: (lambda s=size: run(s)) for size in workers})  # type: ignore[misc]
+    return best(repeats, {size: (lambda s=size: run(s)) for size in sizes})  # type: ignore[misc]
+
+
+def neighbors_on(
+    folder: Path, items: int, dimensions: int, sizes: Sequence[int], repeats: int, engine: str = "exact"
+) -> dict[int, float]:
+    from flows.neighbors import neighbors
+
+    place, vectors = str(folder / "vectors"), folder / "x.npy"
+    np.save(vectors, np.random.default_rng(0).standard_normal((items, dimensions), np.float32))
+    command("init", place, "--embeddings", str(vectors))
+    products = ("neighbors.zarr", "markers/neighbors-index", "markers/neighbors-similarity", "markers/neighbors-degree")
+    return on_workers(place, products, lambda client: neighbors(place, k=K, engine=engine, client=client), sizes, repeats)
 
 
 def embed_on(folder: Path, items: int, repeats: int) -> dict[int, float]:
     from PIL import Image
 
-    from flows.compute import open_client
     from flows.embed import embed
 
     images, place = folder / "images", str(folder / "pictures")
@@ -89,15 +97,8 @@ def embed_on(folder: Path, items: int, repeats: int) -> dict[int, float]:
         noise = chance.integers(0, 255, (16, 16, 3), np.uint8)
         Image.fromarray(noise).resize((320, 240)).save(images / f"{number:05d}.jpg", quality=85)
     command("init", place, "--images", str(images))
-
-    def run(workers: int) -> float:
-        for name in ("embeddings.zarr", "markers/embeddings"):
-            shutil.rmtree(Path(place) / name, ignore_errors=True)
-        with open_client(workers=workers) as client:
-            client.wait_for_workers(workers)
-            return float(embed(place, encoder=ENCODER, client=client)["seconds"])
-
-    return best(repeats, {workers: (lambda w=workers: run(w)) for workers in WORKERS})  # type: ignore[misc]
+    products = ("embeddings.zarr", "markers/embeddings")
+    return on_workers(place, products, lambda client: embed(place, encoder=ENCODER, client=client), WORKERS, repeats)
 
 
 def scaling_table(what: str, items: int, seconds: dict[int, float]) -> list[str]:
@@ -229,8 +230,8 @@ def tables(known: dict[str, dict[str, float]]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling")
     parser.add_argument("--items", type=int, default=61_440, help="vectors of the neighbours pass")
-    parser.add_argument("--images", type=int, default=2_048, help="images of the embedding: eight shards")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--images", type=int, default=1_024, help="images of the embedding: four shards")
+    parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--only", nargs="*", help="measure these parts: neighbors, embed, orchestration, rate, approximate")
     parser.add_argument("--results", type=Path, help="a file of measured parts: read first, and written after each part")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/scaling.md")
