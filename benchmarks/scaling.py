@@ -111,18 +111,14 @@ def embed_on(folder: Path, items: int, repeats: int) -> dict[int, tuple[float, f
 
 def scaling_table(what: str, part: dict[str, float]) -> list[str]:
     """By the clock, and by the CPU time of the busiest worker: what the clock would say if each had a core of its own."""
-    lines = [
-        f"| {what}, {part['items']:,.0f} items | seconds | speed-up | efficiency | CPU s of the busiest worker | efficiency by it |"
-    ]
-    lines.append("|---|---|---|---|---|---|")
+    head = ("seconds", "speed-up", "efficiency", "CPU s of the busiest worker", "efficiency by it")
+    lines = [f"| {what}, {part['items']:,.0f} items | {' | '.join(head)} |", "|---|---|---|---|---|---|"]
     for workers in WORKERS:
         clock, busiest = part[f"{workers}"], part[f"{workers} cpu"]
-        by_clock, by_cpu = part["1"] / clock / workers, part["1 cpu"] / busiest / workers
-        share = f"{by_clock:.0%}" if workers <= (os.cpu_count() or 1) else "more processes than cores"
-        lines.append(
-            f"| {workers} worker process{'es' if workers > 1 else ''} | {clock:.1f} | {by_clock * workers:.2f} | {share} | "
-            f"{busiest:.1f} | {by_cpu:.0%} |"
-        )
+        by_clock, by_cpu = part["1"] / clock, part["1 cpu"] / busiest
+        share = f"{by_clock / workers:.0%}" if workers <= (os.cpu_count() or 1) else "more processes than cores"
+        name = f"{workers} worker process{'es' if workers > 1 else ''}"
+        lines.append(f"| {name} | {clock:.1f} | {by_clock:.2f} | {share} | {busiest:.1f} | {by_cpu / workers:.0%} |")
     return lines
 
 
