@@ -35,7 +35,7 @@ K = 50
 CORE_HOUR = 0.04  # currency units, of a rented core
 STORE_MONTH = 0.023  # for a GB
 SMALL = 16_384  # items of the exact pass that the plan's rate is taken from: whole tiles, at the encoder's dimensions
-MORE = 65_536  # and of the approximate one
+MORE = 32_768  # and of the approximate one
 
 
 def best(repeats: int, runs: dict[int, Callable[[], T]]) -> dict[int, T]:
