@@ -13,10 +13,11 @@ def plainly(x: np.ndarray, lists: np.ndarray) -> np.ndarray:
     """One round, pair by pair: |L⁻¹(x - y)|² is (x - y)ᵀ W⁻¹ (x - y)."""
     first = [set(row[:MUTUAL].tolist()) for row in lists]
     pairs = [(i, j) for i in range(len(x)) for j in first[i] if i < j and i in first[j]]
-    within = np.mean([np.outer(x[i] - x[j], x[i] - x[j]) for i, j in pairs], axis=0) / 2
+    within = np.mean([np.outer(x[i] - x[j], x[i] - x[j]) / 2 for i, j in pairs], axis=0)
     within = within + SHRINK * np.trace(within) / len(within) * np.eye(len(within))
     apart = x[:, None] - x[None]
-    return np.asarray(np.einsum("ijk,kl,ijl->ij", apart, np.linalg.inv(within), apart))
+    distances: np.ndarray = np.einsum("ijk,kl,ijl->ij", apart, np.linalg.inv(within), apart)
+    return distances
 
 
 def test_the_space_and_its_lists_equal_a_computation_over_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
