@@ -5,7 +5,6 @@ import itertools
 import random
 import signal
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
@@ -116,7 +115,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, run.end)
     with ExitStack() as stack:
         made = stack.enter_context(topology())
-        disk = stack.enter_context(small_disk(Path(tempfile.mkdtemp(prefix="cccount-disk-")) / "disk", "32m"))
+        disk = stack.enter_context(small_disk(made.folder / "disk", "32m"))
         hurt = Suite(made, seed=run.given.seed + len(run.records.faults), disk=disk)
         say(f"undisturbed: computing {hurt.compute_requests} requests, counting {[round(s, 1) for s in hurt.seconds.values()]} s")
         scheduled = threading.Thread(target=run.cause_scheduled, args=(made, hurt.reference), daemon=True)
