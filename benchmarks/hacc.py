@@ -215,7 +215,7 @@ GOAL = 0.8
 def course(method: str, load: Callable[[int], tuple[Vectors, Labels]], seed: int) -> list[tuple[int, float]]:
     """JCC after numbers of questions, until it is GOAL."""
     x, y = load(seed)
-    clusters, most = int(y.max()) + 1, 8 * len(x)
+    clusters, most = int(y.max()) + 1, 16 * len(x)
     budgets = range(0, most + 1, 5 if len(x) < 400 else 25)
     told = inputs_of(x, clusters, seed, **({"effects": "local"} if method == "H2" else {}))
     if method == "Explore-Consolidate":
