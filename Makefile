@@ -30,7 +30,7 @@ unit: setup      ## every test, a file at a time on each core
 
 audit: setup     ## known vulnerabilities of the pinned versions, where an advisory database can be reached
 	infra/audit $(BIN)
-faults: setup    ## the long form of the fault suite: 200 faults, about an hour; writes docs/faults.md
+faults: setup    ## the long form of the fault suite: 200 faults, about half an hour; writes docs/faults.md
 	$(BIN)/python -m tests.faults --faults 200
 
 kernels:         ## forget compiled kernels: numba does not notice when a file that a kernel imports has changed

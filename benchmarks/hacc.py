@@ -4,16 +4,19 @@ Times are CPU time of one thread, so that other work on the machine matters litt
 it; compilation is not in them. Data: C-Zoo, Omniglot, GTSRB and market20 from the folder, digits and iris from scikit-learn.
 """
 
+import argparse
+import re
 import resource
-import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits, load_iris
 
+from benchmarks.stored import Runs, table
 from cccount_dist.clustering.hacc.baseline import RandomConstraints
 from cccount_dist.clustering.hacc.build import knowledge_of
 from cccount_dist.clustering.hacc.condense import condense
@@ -22,6 +25,7 @@ from cccount_dist.clustering.hacc.engine import Beliefs, Engine
 from cccount_dist.clustering.hacc.forest import grow
 from cccount_dist.clustering.hacc.metrics import jcc, rwcp
 from cccount_dist.clustering.hacc.order import order_of, squared_distances
+from cccount_dist.clustering.hacc.pooled import pooled
 from cccount_dist.clustering.methods import GroupingInputs, make_grouper
 from cccount_dist.clustering.pckmeans import pckmeans
 from cccount_dist.clustering.result import Grouping
@@ -73,14 +77,15 @@ class State:
         must, cannot = self.links()
         start = clock()
         forest = grow(self.order, self.weight, must, cannot, self.clusters)
-        best = Engine(self.order, forest, self.beliefs, threads=threads).best(np.zeros(forest.clusters, np.uint8))
+        best = Engine(self.order, forest, pooled(self.beliefs, forest), threads=threads).best(np.zeros(forest.clusters, np.uint8))
         seconds = clock() - start
         assert best is not None
         return seconds, (best.first, best.second, best.value)
 
     def brute(self) -> tuple[float, tuple[int, int, float] | None]:
         must, cannot = self.links()
-        probability = self.beliefs.probability()[self.beliefs.agreements]
+        forest = grow(self.order, self.weight, must, cannot, self.clusters)
+        probability = self.beliefs.probability()[pooled(self.beliefs, forest).agreements]
         start = time.process_time()
         first, second = self.order.first, self.order.second
         values = expected_changes(first, second, self.weight, must, cannot, self.clusters, probability)
@@ -177,42 +182,53 @@ def market_of(folder: Path) -> tuple[Vectors, Labels]:
     return prepare(market["x"].astype(np.float32), "cosine"), market["y"].astype(np.int64)
 
 
-def curves(folder: Path) -> None:
-    """Questions to JCC .8, for each seed: of the subset for digits, of the method for the others."""
-    sets: dict[str, tuple[int, Callable[[int], tuple[Vectors, Labels]]]] = {
-        "digits, 250 items, 10 classes": (3, digits_of),
-        "market20, 351 items, 20 classes": (3, lambda _: market_of(folder)),
-        "C-Zoo, 500 items, 24 classes": (1, lambda _: read(folder, "chimp_czoo_mobilenetv2", 500, 24)),
+def curves(folder: Path, done: Runs, only: str) -> None:
+    """Questions to JCC .8 and JCC on the way, for each seed: of the subset for digits, of the method for the others.
+
+    Only sets and methods that the pattern `only` is found in are run; the tables have all that was.
+    """
+    sets: dict[str, tuple[int, int, Callable[[int], tuple[Vectors, Labels]]]] = {
+        "digits, 250 items, 10 classes": (6, 50, digits_of),
+        "market20, 351 items, 20 classes": (3, 25, lambda _: market_of(folder)),
+        "C-Zoo, 500 items, 24 classes": (1, 500, lambda _: read(folder, "chimp_czoo_mobilenetv2", 500, 24)),
     }
-    print("| set | " + " | ".join(METHODS) + " |\n|---|" + "---|" * len(METHODS))
-    for name, (seeds, load) in sets.items():
-        cells = []
+    for name, (seeds, step, load) in sets.items():
         for method in METHODS:
-            needed = [questions_to(method, *load(seed), seed) for seed in range(seeds)]
-            cells.append(", ".join(needed))
-            print(f"{name}, {method}: {cells[-1]}", file=sys.stderr, flush=True)
-        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+            for seed in range(seeds):
+                if re.search(only, f"{name}, {method}"):
+                    done.get(f"{name}, {method}, {seed}", partial(course, method, load, seed))
+        rows = []
+        budgets = [step * part for part in (0, 1, 2, 3, 4, 6, 8)]
+        for method in METHODS:
+            found = [dict(one) for one in done.of(f"{name}, {method}", seeds)]
+            needed = [f"{max(one):,}" if one[max(one)] >= GOAL else f"> {max(one):,}" for one in found]
+            on_the_way = [np.mean([one[min(max(one), budget)] for one in found]) for budget in budgets] if found else []
+            rows.append([method, ", ".join(needed) or "not run", *(f"{value:.2f}" for value in on_the_way)])
+        head = [name, f"questions to JCC {GOAL}", *(f"{budget:,}" for budget in budgets)]
+        print("\n".join(table(head, [row for row in rows if len(row) > 2])), "\n", flush=True)
 
 
 METHODS = ("one by one", "batches", "H2", "random constraints", "Explore-Consolidate", "evidence, K not told", "APC, K not told")
+GOAL = 0.8
 
 
-def questions_to(method: str, x: Vectors, y: Labels, seed: int, goal: float = 0.8) -> str:
-    clusters, most = int(y.max()) + 1, 8 * len(x)
+def course(method: str, load: Callable[[int], tuple[Vectors, Labels]], seed: int) -> list[tuple[int, float]]:
+    """JCC after numbers of questions, until it is GOAL."""
+    x, y = load(seed)
+    clusters, most = int(y.max()) + 1, 16 * len(x)
     budgets = range(0, most + 1, 5 if len(x) < 400 else 25)
     told = inputs_of(x, clusters, seed, **({"effects": "local"} if method == "H2" else {}))
     if method == "Explore-Consolidate":
-        curve = explore_curve(x, y, clusters, budgets[::5], seed, goal)
+        curve = explore_curve(x, y, clusters, budgets[::5], seed, GOAL)
     elif method == "random constraints":
-        curve = curve_of(RandomConstraints(knowledge_of(told, np.arange(len(x))), seed), y, budgets, 5, goal)
+        curve = curve_of(RandomConstraints(knowledge_of(told, np.arange(len(x))), seed), y, budgets, 5, GOAL)
     elif method in ("evidence, K not told", "APC, K not told"):
         near = neighbors_in_memory(x, 50)
         inputs = GroupingInputs(x, near.index, near.similarity, seed)
-        curve = curve_of(make_grouper(method.split(",")[0].lower(), inputs), y, budgets, 1, goal)
+        curve = curve_of(make_grouper(method.split(",")[0].lower(), inputs), y, budgets, 1, GOAL)
     else:
-        curve = curve_of(make_grouper("hacc", told), y, budgets, 256 if method == "batches" else 1, goal)
-    last = max(curve)
-    return f"{last:,}" if curve[last] >= goal else f"> {last:,} (JCC {curve[last]:.2f})"
+        curve = curve_of(make_grouper("hacc", told), y, budgets, 256 if method == "batches" else 1, GOAL)
+    return list(curve.items())
 
 
 def iris() -> None:
@@ -271,15 +287,22 @@ def synthetic(items: int) -> tuple[Vectors, Labels]:
 
 
 def main() -> None:
-    if len(sys.argv) < 2:
-        sys.exit("usage: python -m benchmarks.hacc DATA_FOLDER [speed] [ratio] [curves] [iris] [large]")
-    folder, wanted = Path(sys.argv[1]), sys.argv[2:] or ["speed", "ratio", "curves", "iris", "large"]
-    for part in wanted:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("parts", nargs="*", default=["speed", "ratio", "curves", "iris", "large"])
+    parser.add_argument("--only", default="", help="in curves: a pattern; sets and methods that it is found in are run")
+    parser.add_argument("--store", type=Path, help="a file of the runs in curves; those that it has are not repeated")
+    given = parser.parse_args()
+    works: dict[str, Callable[[], None]] = {
+        "speed": lambda: speed(given.folder),
+        "ratio": lambda: ratio(given.folder),
+        "curves": lambda: curves(given.folder, Runs(given.store), given.only),
+        "iris": iris,
+        "large": lambda: large(given.folder),
+    }
+    for part in given.parts:
         print(f"\n## {part}\n")
-        if part == "iris":
-            iris()
-        else:
-            {"speed": speed, "ratio": ratio, "curves": curves, "large": large}[part](folder)
+        works[part]()
 
 
 if __name__ == "__main__":

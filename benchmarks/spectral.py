@@ -1,19 +1,39 @@
-"""IU_RED beside S&T and random ratings: `python -m benchmarks.spectral [speed] [curves] [step] [noise] [groups] [--runs 20]`.
+"""IU_RED beside S&T and random ratings: `python -m benchmarks.spectral [speed] [gaps] [curves] [step] [noise] [groups]`.
 
 Error: share of items in the wrong group, against the spectral clustering of all similarities and, in `groups`, against the truth.
-Similarities are a Gaussian kernel of features scaled to 0 … 1, as in the paper, which names neither its widths nor its classes.
 Times are CPU time of one thread (`time.process_time`), so that other work on the machine matters less; without compilation.
+`--runs 20 --sets iris --minutes 4 --store runs.jsonl --write docs/spectral.md`: runs that the store has are not repeated, so a
+benchmark may be done bit by bit, and tables are pasted into the page.
 """
 
 import argparse
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.datasets import load_digits, load_iris
 
-from cccount_dist.clustering.spectral.graph import RatedGraph
+from benchmarks.pasting import paste
+from benchmarks.spectral_sets import (
+    ENOUGH,
+    Floats,
+    Labels,
+    Sets,
+    all_known,
+    ask_until,
+    complete,
+    data_sets,
+    error,
+    exact,
+    graph_of,
+    noisy,
+    some_classes,
+    waveforms,
+)  # fmt: skip
+from benchmarks.stored import Runs, table
 from cccount_dist.clustering.spectral.parameters import Missing
 from cccount_dist.clustering.spectral.placing import place
 from cccount_dist.clustering.spectral.sampler import Rule, SpectralSampler
@@ -23,101 +43,19 @@ from cccount_dist.clustering.spectral.spectrum import spectrum
 from cccount_dist.metrics import ari
 from cccount_dist.sampling.types import Answer
 
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int64]
-Rate = Callable[[int, int], float]
-Sets = dict[str, tuple[Floats, Labels]]
-METHODS: tuple[tuple[str, Rule, bool], ...] = (
-    ("random-ratings", "random", True),
-    ("s-and-t-pure", "s-and-t", False),
-    ("s-and-t", "s-and-t", True),
-    ("iu-red-pure", "iu-red", False),
-    ("iu-red", "iu-red", True),
-)
-ENOUGH = 0.05
+METHODS: dict[str, tuple[Rule, bool]] = {
+    "random-ratings": ("random", True),
+    "s-and-t-pure": ("s-and-t", False),
+    "s-and-t": ("s-and-t", True),
+    "iu-red-pure": ("iu-red", False),
+    "iu-red": ("iu-red", True),
+}
+FILLINGS: tuple[Missing, ...] = ("zero", "either")
+SUBSETS = (0.1, 0.2, 0.4)
+Courses = dict[str, list[dict[Missing, list[float]]]]  # the errors of every run, by method
 
 
-def kernel(features: Floats, width: float) -> Floats:
-    span = np.ptp(features, axis=0)
-    scaled = (features - features.min(axis=0)) / np.where(span > 0.0, span, 1.0)
-    squares = np.square(scaled).sum(axis=1)
-    return np.asarray(np.exp(-np.maximum(squares[:, None] + squares - 2.0 * scaled @ scaled.T, 0.0) / (2.0 * width**2)))
-
-
-def two_classes(
-    features: Floats, target: Labels, classes: tuple[int, int], width: float, most: int = 50
-) -> tuple[Floats, Labels]:
-    rows = np.concatenate([np.flatnonzero(target == one)[:most] for one in classes])
-    return kernel(features[rows], width), (target[rows] == classes[1]).astype(np.int64)
-
-
-def gaussians(separation: float, items: int = 200, seed: int = 5) -> tuple[Floats, Labels]:
-    random = np.random.default_rng(seed)
-    truth = (np.arange(items) >= items // 2).astype(np.int64)
-    return kernel(random.standard_normal((items, 2)) + separation * np.stack([truth, 0 * truth], axis=1), 0.2), truth
-
-
-def data_sets() -> Sets:
-    iris, wine, digits = load_iris(), load_wine(), load_digits()
-    return {
-        "two Gaussians, 6 deviations apart": gaussians(6.0),
-        "iris 0/1": two_classes(iris.data, iris.target, (0, 1), 0.3),
-        "iris 1/2": two_classes(iris.data, iris.target, (1, 2), 0.5),
-        "wine 0/2": two_classes(wine.data, wine.target, (0, 2), 0.5, 60),
-        "digits 0/1": two_classes(digits.data, digits.target, (0, 1), 0.7),
-    }
-
-
-def complete(similarity: Floats, clusters: int = 2) -> Labels:
-    """The spectral clustering of all similarities."""
-    found = spectrum(graph_of(similarity), clusters)
-    assert found is not None
-    return place(found.block, None).labels
-
-
-def graph_of(similarity: Floats, known: NDArray[np.bool_] | None = None) -> RatedGraph:
-    graph = RatedGraph(len(similarity))
-    first, second = np.nonzero(np.triu(np.ones_like(similarity, np.bool_) if known is None else known, 1))
-    graph.add(first, second)
-    for u, v in zip(first.tolist(), second.tolist(), strict=True):
-        graph.set(u, v, float(similarity[u, v]), 0.0)
-    return graph
-
-
-def error(found: Labels, wanted: Labels) -> float:
-    """Share of items in the wrong one of two groups; one half before there are groups."""
-    if found.min() < 0:
-        return 0.5
-    wrong = float(np.mean((found > 0) != (wanted > 0)))
-    return min(wrong, 1.0 - wrong)
-
-
-def ask_until(sampler: SpectralSampler, rate: Rate, count: int) -> None:
-    """Go on until so many questions were asked in all."""
-    while sampler.asked < count and (questions := sampler.ask(1)):
-        sampler.tell([Answer(q.id, q.u, q.v, rate(q.u, q.v)) for q in questions])
-
-
-def exact(similarity: Floats) -> Rate:
-    return lambda u, v: float(similarity[u, v])
-
-
-def noisy(similarity: Floats, random: np.random.Generator, times: int) -> Rate:
-    """The median of so many ratings with noise."""
-    return lambda u, v: float(np.median(np.clip(similarity[u, v] + random.normal(0.0, 0.2, times), 0.0, 1.0)))
-
-
-def first_below(shares: Sequence[float], errors: Floats) -> float | None:
-    return next((share for share, value in zip(shares, errors, strict=False) if value <= ENOUGH), None)
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    for row in (head, ["---"] * len(head), *rows):
-        print("| " + " | ".join(row) + " |")
-    print(flush=True)
-
-
-def speed() -> None:
+def speed() -> list[str]:
     """Time of a chosen question after 12 n random ratings of two overlapping Gaussians."""
     rows = []
     for items, goal, times in ((200, 4, 40), (1000, 20, 20), (2000, 35, 12), (5000, 150, 8)):
@@ -138,86 +76,126 @@ def speed() -> None:
             near = float(np.square(features[question.u] - features[question.v]).sum())
             sampler.tell([Answer(question.id, question.u, question.v, float(np.exp(-near / 0.08)))])
             taken.append(1e3 * (time.process_time() - before))
-        found = taken[3:]  # the first ones compile, and start cold
-        rows.append(
-            [f"{items:,}", f"{goal} ms", f"{np.median(found):.1f} ms", f"{np.mean(found):.1f} ms", f"{max(found):.1f} ms"]
-        )
-    table(["items", "goal", "median", "mean", "largest"], rows)
+        before = time.process_time()
+        sampler.result()
+        found, read = taken[3:], 1e3 * (time.process_time() - before)  # the first ones compile, and start cold
+        cells = [f"{value:.1f} ms" for value in (np.median(found), np.mean(found), max(found), read)]
+        rows.append([f"{items:,}", f"{goal} ms", *cells])
+    return table(["items", "goal", "median", "mean", "largest", "reading the result"], rows)
 
 
-def curves(runs: int, sets: Sets, until: float) -> None:
-    """Mean error after shares of all similarities, against the clustering of all of them; both ways to fill in.
-
-    Beyond a tenth of the similarities only IU_RED goes on, to a fifth: does it stall?
-    """
+def gaps(sets: Sets) -> list[str]:
+    """How well all similarities determine the two groups: what can be asked of a few of them."""
+    rows = []
     for name, (similarity, truth) in sets.items():
-        wanted = complete(similarity)
-        shares = [round(0.01 * part, 2) for part in ((*range(2, 11), 12, 15, 20) if len(similarity) <= 120 else range(2, 5))]
-        errors: dict[Missing, dict[str, list[list[float]]]] = {m: {one[0]: [] for one in METHODS} for m in ("zero", "either")}
-        for seed in in_time(runs, until):
-            for method, rule, interleaved in METHODS:
-                sampler = SpectralSampler(len(similarity), 2, seed=seed, rule=rule, interleaved=interleaved)
-                reached = [share for share in shares if share <= 0.1 or method == "iu-red"]
-                for missing, course in one_course(sampler, similarity, wanted, reached).items():
-                    errors[missing][method].append(course)
-        for missing, title in (("zero", "missing = 0, as in the paper"), ("either", "missing = 0 or the mean: the default")):
-            own = f"all similarities against the truth: error {error(wanted, truth):.3f}"
-            print(f"**{name}**, {len(similarity)} items, {own}; {title}\n")
-            show_curves(errors[missing], shares)
+        found = all_known(similarity)
+        second = np.abs(found.block[:, 0]) * np.sqrt(len(truth))
+        wanted = place(found.block, None).labels
+        small = min(wanted.mean(), 1.0 - wanted.mean())
+        near = [f"{np.mean(second < limit):.0%}" for limit in (0.1, 0.2)]
+        cells = [f"{error(wanted, truth):.3f}", f"{small:.0%}", f"{found.values[0] / found.values[1]:.2f}"]
+        rows.append([name, str(len(truth)), *cells, *near])
+    head = ["set", "items", "error against the truth", "smaller group", "λ2/λ3", "items with \\|v2\\| √n below 0.1", "below 0.2"]
+    return table(head, rows)
 
 
-def in_time(runs: int, until: float) -> Iterator[int]:
-    """The seeds of the runs; none is begun after the time is over, so tables say how many there were."""
+def shares_of(items: int, method: str) -> list[float]:
+    """Where the error is measured; only interleaved IU_RED goes on to a fifth: does it stall?"""
+    early = [0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1] if items <= 120 else [0.01, 0.015, 0.02, 0.03, 0.04, 0.05]
+    return early + ([0.15, 0.2] if items <= 120 else [0.1, 0.2]) if method == "iu-red" else early
+
+
+def curves(runs: int, sets: Sets, done: Runs) -> list[str]:
+    """Mean error after shares of all similarities, against the clustering of all of them; both ways to fill in."""
+    wanted = {name: complete(similarity) for name, (similarity, _) in sets.items()}
     for seed in range(runs):
-        if seed and time.monotonic() > until:
-            return
-        yield seed
+        for name, (similarity, _) in sets.items():
+            for method in METHODS:
+                done.get(f"curves, {name}, {method}, {seed}", partial(one_course, method, seed, similarity, wanted[name]))
+    found = {name: {method: list(done.of(f"curves, {name}, {method}", runs)) for method in METHODS} for name in sets}
+    lines = [*summary({name: (len(sets[name][1]), courses) for name, courses in found.items()}), ""]
+    for name, courses in found.items():
+        if any(courses.values()):
+            lines += [f"**{name}**", "", *show_curves(courses, len(sets[name][1])), ""]
+    return lines
 
 
-def one_course(
-    sampler: SpectralSampler, similarity: Floats, wanted: Labels, shares: Sequence[float]
-) -> dict[Missing, list[float]]:
+def summary(found: dict[str, tuple[int, Courses]]) -> list[str]:
+    """The share of all similarities after which the mean error is 5 %, for each method: with 0 for what is missing / guessed."""
+    rows = []
+    for name, (items, courses) in found.items():
+        if all(courses.values()):
+            means = {m: [np.mean([one[missing] for one in c], axis=0) for missing in FILLINGS] for m, c in courses.items()}
+            cells = [" / ".join(share_to(ENOUGH, shares_of(items, m), mean) for mean in both) for m, both in means.items()]
+            bad = [sum(one[missing][-1] > ENOUGH for one in courses["iu-red"]) for missing in FILLINGS]
+            rows.append([name, *cells, f"{bad[0]} / {bad[1]} of {len(courses['iu-red'])}"])
+    return table(["set", *METHODS, "iu-red: runs above 5 % at 20 %"], rows)
+
+
+def share_to(enough: float, shares: Sequence[float], errors: Floats) -> str:
+    reached = next((share for share, value in zip(shares, errors, strict=True) if value <= enough), None)
+    return f"> {100 * shares[-1]:g}%" if reached is None else f"{100 * reached:g}%"
+
+
+def one_course(method: str, seed: int, similarity: Floats, wanted: Labels) -> dict[Missing, list[float]]:
     """The errors after shares of all similarities, by what the result takes a missing one for."""
-    courses: dict[Missing, list[float]] = {"zero": [], "either": []}
-    for share in shares:
+    rule, interleaved = METHODS[method]
+    sampler = SpectralSampler(len(wanted), 2, seed=seed, rule=rule, interleaved=interleaved)
+    courses: dict[Missing, list[float]] = {missing: [] for missing in FILLINGS}
+    for share in shares_of(len(wanted), method):
         ask_until(sampler, exact(similarity), round(share * len(wanted) * (len(wanted) - 1) / 2))
-        for missing in courses:
+        for missing in FILLINGS:
             sampler._missing = missing
             courses[missing].append(error(sampler.result().labels, wanted))
     return courses
 
 
-def show_curves(errors: dict[str, list[list[float]]], shares: Sequence[float]) -> None:
+def show_curves(courses: Courses, items: int) -> list[str]:
     rows = []
-    for method, courses in errors.items():
-        mean = np.mean(courses, axis=0)
-        reached = first_below(shares[: len(mean)], mean)
-        cells = [f"{value:.3f}" for value in mean] + [""] * (len(shares) - len(mean))
-        bad = sum(course[-1] > ENOUGH for course in courses)
-        last = f"{bad} of {len(courses)} at {shares[len(mean) - 1]:.0%}"
-        rows.append([method, "–" if reached is None else f"{reached:.0%}", *cells, last])
-    table(["method", "≤ 5 % at", *(f"{share:.0%}" for share in shares), "runs above 5 %"], rows)
+    most = shares_of(items, "iu-red")
+    for missing, title in zip(FILLINGS, ("0", "guessed"), strict=True):
+        for method, some in courses.items():
+            if some:
+                mean = np.mean([one[missing] for one in some], axis=0)
+                rows.append([method, title, *(f"{value:.3f}" for value in mean), *[""] * (len(most) - len(mean)), str(len(some))])
+    return table(["method", "missing", *(f"{100 * share:g}%" for share in most), "runs"], rows)
 
 
-def step(runs: int, sets: Sets, until: float) -> None:
+def step(runs: int, sets: Sets, done: Runs) -> list[str]:
     """Decrease of the error by one question after a random subset of the similarities: the paper's table 1."""
-    rows = []
     uniform = np.triu(np.random.default_rng(9).random((100, 100)), 1)
-    for name, (similarity, _) in {**sets, "uniform similarities": (uniform + uniform.T, np.zeros(100, np.int64))}.items():
-        wanted = complete(similarity)
-        for share in (0.1, 0.2, 0.3):
-            falls = [
-                fall for restart in in_time(runs, until) if (fall := one_step(similarity, wanted, share, restart)) is not None
-            ]
-            means, deviations = np.mean(falls, axis=0), np.std(falls, axis=0) / np.sqrt(len(falls))
-            cells = [f"{mean:+.4f} ± {deviation:.4f}" for mean, deviation in zip(means, deviations, strict=True)]
-            rows.append([name, f"{share:.0%}", *cells, str(len(falls))])
-    table(["set", "subset", "IU_RED", "S&T", "restarts"], rows)
+    small = {name: one for name, one in sets.items() if len(one[1]) <= 120}
+    small |= {"waveform": waveforms(), "uniform similarities": (uniform + uniform.T, np.zeros(100, np.int64))}
+    for chunk in range(runs):
+        for name, (similarity, _) in small.items():
+            for share in SUBSETS:
+                work = partial(twenty_steps, similarity, complete(similarity), share, chunk)
+                done.get(f"step, {name}, {share}, {chunk}", work)
+    rows = []
+    for name in small:
+        for share in SUBSETS:
+            falls = [one for chunk in done.of(f"step, {name}, {share}", runs) for one in chunk]
+            if falls:
+                found = np.column_stack([falls, np.array(falls) @ [0.0, 1.0, -1.0]])
+                means, deviations = found.mean(axis=0), found.std(axis=0) / np.sqrt(len(found))
+                cells = [f"{mean:+.4f} ± {deviation:.4f}" for mean, deviation in zip(means[1:], deviations[1:], strict=True)]
+                rows.append([name, f"{share:.0%}", f"{means[0]:.3f}", *cells, str(len(found))])
+    return table(["set", "subset", "error before", "IU_RED", "S&T", "IU_RED - S&T", "restarts"], rows)
 
 
-def one_step(similarity: Floats, wanted: Labels, share: float, seed: int) -> tuple[float, float] | None:
-    """How far one question of IU_RED and one of S&T lower the error; None if the subset determines no grouping."""
-    graph = graph_of(similarity, np.random.default_rng(seed).random(similarity.shape) < share)
+def twenty_steps(similarity: Floats, wanted: Labels, share: float, chunk: int) -> list[list[float]]:
+    tried = (one_step(similarity, wanted, share, 20 * chunk + restart) for restart in range(20))
+    return [one for one in tried if one is not None]
+
+
+def one_step(similarity: Floats, wanted: Labels, share: float, seed: int) -> list[float] | None:
+    """The error, and how far one question of IU_RED and one of S&T lower it; None if the subset determines no grouping."""
+    items = len(similarity)
+    first, second = np.triu_indices(items, 1)
+    drawn = np.random.default_rng(seed).permutation(len(first))[: round(share * len(first))]
+    known = np.zeros((items, items), np.bool_)
+    known[first[drawn], second[drawn]] = True
+    graph = graph_of(similarity, known)
     found = spectrum(graph, 2) if graph.components()[0] == 1 else None
     if found is None or not found.is_determined:
         return None
@@ -226,7 +204,7 @@ def one_step(similarity: Floats, wanted: Labels, share: float, seed: int) -> tup
     changes = None if item is None else sensitivity(graph, found, item)
     if changes is None:
         return None
-    falls = []
+    falls = [error(before.labels, wanted)]
     for pair in (best_pair(graph, found.block, changes), best_of_matrix(graph, all_changes(graph))):
         assert pair is not None
         if not graph.has(*pair):
@@ -235,30 +213,40 @@ def one_step(similarity: Floats, wanted: Labels, share: float, seed: int) -> tup
         after = spectrum(graph, 2)
         graph.set(*pair, 0.0, 0.0)
         assert after is not None
-        falls.append(error(before.labels, wanted) - error(place(after.block, None).labels, wanted))
-    return falls[0], falls[1]
+        falls.append(falls[0] - error(place(after.block, None).labels, wanted))
+    return falls
 
 
-def noise(runs: int, sets: Sets, until: float) -> None:
+def noise(runs: int, sets: Sets, done: Runs) -> list[str]:
     """Ratings with noise 0.2: repeats that are chosen, against three ratings of every pair and their median."""
+    shares = [round(0.01 * part, 2) for part in range(2, 31)]
+    small = {name: (similarity, complete(similarity)) for name, (similarity, _) in sets.items() if len(similarity) <= 120}
+    for seed in range(runs):
+        for name, (similarity, wanted) in small.items():
+            for times in (1, 3):
+                work = partial(noisy_course, similarity, wanted, times, seed, shares)
+                done.get(f"noise, {name}, {times}, {seed}", work)
     rows = []
-    for name, (similarity, _) in sets.items():
-        wanted = complete(similarity)
-        shares = [round(0.01 * part, 2) for part in range(2, 31)]
-        errors: dict[int, list[list[float]]] = {1: [], 3: []}
-        for seed in in_time(runs, until):
-            for times, courses in errors.items():
-                sampler = SpectralSampler(len(wanted), 2, seed=seed, repeats=3 if times == 1 else 1)
-                rate = noisy(similarity, np.random.default_rng(seed), times)
-                course = []
-                for share in shares if times == 3 else shares[:14]:
-                    ask_until(sampler, rate, round(share / times * len(wanted) * (len(wanted) - 1) / 2))
-                    course.append(error(sampler.result().labels, wanted))
-                courses.append(course)
-        one, three = (first_below(shares, np.mean(courses, axis=0)) for courses in errors.values())
-        cells = [f"{one:.0%}" if one else "more than 15%", f"{three:.0%}" if three else "more than 30%"]
-        rows.append([name, *cells, f"{one / three:.2f}" if one and three else "–", str(len(errors[3]))])
-    table(["set", "chosen repeats", "always three", "ratio", "runs"], rows)
+    for name in small:
+        courses = [list(done.of(f"noise, {name}, {times}", runs)) for times in (1, 3)]
+        if all(courses):
+            means = [np.mean(some, axis=0) for some in courses]
+            one, three = (share_to(ENOUGH, shares[: len(mean)], mean) for mean in means)
+            ratio = "–" if ">" in one + three else f"{float(one[:-1]) / float(three[:-1]):.2f}"
+            ends = [f"{mean[shares.index(0.15)]:.3f}" for mean in means]
+            rows.append([name, one, three, ratio, *ends, str(len(courses[1]))])
+    head = ["set", "chosen repeats", "always three", "ratio", "error at 15 %, chosen", "always three", "runs"]
+    return table(head, rows)
+
+
+def noisy_course(similarity: Floats, wanted: Labels, times: int, seed: int, shares: Sequence[float]) -> list[float]:
+    sampler = SpectralSampler(len(wanted), 2, seed=seed, repeats=3 if times == 1 else 1)
+    rate = noisy(similarity, np.random.default_rng(seed), times)
+    course = []
+    for share in shares if times == 3 else shares[:14]:
+        ask_until(sampler, rate, round(share / times * len(wanted) * (len(wanted) - 1) / 2))
+        course.append(error(sampler.result().labels, wanted))
+    return course
 
 
 def recursive(similarity: Floats, known: NDArray[np.bool_], clusters: int) -> Labels:
@@ -287,58 +275,80 @@ def recursive(similarity: Floats, known: NDArray[np.bool_], clusters: int) -> La
     return labels
 
 
-def groups(runs: int, until: float) -> None:
+def groups(runs: int, done: Runs) -> list[str]:
     """More than two groups: several eigenvectors against recursive splitting, on the same answers; ARI with the truth."""
     iris, digits = load_iris(), load_digits()
-    rows_ = np.concatenate([np.flatnonzero(digits.target == one)[:30] for one in range(5)])
     same = np.arange(90) % 3
-    cases: list[tuple[str, Floats, Labels]] = [
-        ("iris, kernel", kernel(iris.data, 0.3), iris.target),
-        ("digits 0-4, kernel", kernel(digits.data[rows_], 0.9), digits.target[rows_]),
-        ("three groups, same or different", (same[:, None] == same).astype(np.float64), same),
-    ]
+    cases = {
+        "iris": some_classes(iris.data, iris.target, range(3), 30),
+        "digits 0-4": some_classes(digits.data, digits.target, range(5), 20),
+        "three groups, same or different": ((same[:, None] == same).astype(np.float64), same),
+    }
+    for seed in range(runs):
+        for name, (similarity, truth) in cases.items():
+            done.get(f"groups, {name}, {seed}", partial(all_ways, similarity, truth, seed))
     rows = []
-    for name, similarity, truth in cases:
-        items, clusters = len(similarity), len(np.unique(truth))
-        pairs = items * (items - 1) // 2
-        for share in (0.1, 0.2):
-            found: dict[str, list[float]] = {"iu-red": [], "random": [], "paper": [], "split": []}
-            for seed in in_time(runs, until):
-                for method in ("iu-red", "random-ratings"):
-                    sampler = SpectralSampler(items, clusters, seed=seed, rule="iu-red" if method == "iu-red" else "random")
-                    ask_until(sampler, exact(similarity), round(share * pairs))
-                    found["iu-red" if method == "iu-red" else "random"].append(ari(truth, sampler.result().labels))
-                    if method == "iu-red":
-                        sampler._missing = "zero"
-                        found["paper"].append(ari(truth, sampler.result().labels))
-                        square = -sampler._graph.dense()
-                        np.fill_diagonal(square, 0.0)
-                        found["split"].append(ari(truth, recursive(square, square > 0.0, clusters)))
-            own = f"{ari(truth, complete(np.maximum(similarity, 0.01), clusters)):.2f}"
-            rows.append([name, f"{share:.0%}", *(f"{np.mean(found[one]):.2f}" for one in found), own])
-    head = ["set", "rated", "IU_RED", "random", "IU_RED, missing = 0", "its answers, recursive splitting", "all similarities"]
-    table(head, rows)
+    for name, (similarity, truth) in cases.items():
+        found = list(done.of(f"groups, {name}", runs))
+        own = f"{ari(truth, complete(np.maximum(similarity, 0.01), int(truth.max()) + 1)):.2f}"
+        for share, means in zip(("10%", "20%"), np.mean(found, axis=0) if found else (), strict=False):
+            rows.append([name, share, *(f"{value:.2f}" for value in means), own, str(len(found))])
+    head = [
+        "set",
+        "rated",
+        "IU_RED",
+        "random",
+        "IU_RED, missing = 0",
+        "its answers, recursive splitting",
+        "all similarities",
+        "runs",
+    ]
+    return table(head, rows)
+
+
+def all_ways(similarity: Floats, truth: Labels, seed: int) -> list[list[float]]:
+    """ARI at a tenth and a fifth: IU_RED, random questions, and IU_RED's answers with missing = 0 and by recursive splitting."""
+    items, clusters = len(truth), int(truth.max()) + 1
+    chosen = SpectralSampler(items, clusters, seed=seed)
+    random = SpectralSampler(items, clusters, seed=seed, rule="random")
+    found = []
+    for share in (0.1, 0.2):
+        for sampler in (chosen, random):
+            ask_until(sampler, exact(similarity), round(share * items * (items - 1) / 2))
+        values = [ari(truth, sampler.result().labels) for sampler in (chosen, random)]
+        chosen._missing = "zero"
+        values.append(ari(truth, chosen.result().labels))
+        chosen._missing = "either"
+        square = -chosen._graph.dense()
+        np.fill_diagonal(square, 0.0)
+        found.append([*values, ari(truth, recursive(square, square > 0.0, clusters))])
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", default=["speed", "curves", "step", "noise", "groups"])
+    parser.add_argument("parts", nargs="*", default=["speed", "gaps", "curves", "step", "noise", "groups"])
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no run later than this")
-    parser.add_argument("--sets", default="", help="only data sets whose name has this in it")
+    parser.add_argument("--sets", default="", help="only data sets whose name has one of these words in it, with commas between")
+    parser.add_argument("--store", type=Path, help="a file of runs; those that it has are not repeated")
+    parser.add_argument("--write", type=Path, help="a page to paste the tables into")
     given = parser.parse_args()
-    until = time.monotonic() + 60.0 * given.minutes
-    sets = {name: one for name, one in data_sets().items() if given.sets in name}
-    works: dict[str, Callable[[], None]] = {
+    done = Runs(given.store, time.monotonic() + 60.0 * given.minutes)
+    sets = {name: one for name, one in data_sets().items() if any(word in name for word in given.sets.split(","))}
+    works: dict[str, Callable[[], list[str]]] = {
         "speed": speed,
-        "curves": lambda: curves(given.runs, sets, until),
-        "step": lambda: step(20 * given.runs, sets, until),
-        "noise": lambda: noise(given.runs, sets, until),
-        "groups": lambda: groups(given.runs, until),
+        "gaps": lambda: gaps(sets),
+        "curves": lambda: curves(given.runs, sets, done),
+        "step": lambda: step(given.runs, sets, done),
+        "noise": lambda: noise(given.runs, sets, done),
+        "groups": lambda: groups(given.runs, done),
     }
     for part in given.parts:
-        print(f"## {part}\n")
-        works[part]()
+        lines = works[part]()
+        print("\n".join([f"## {part}", "", *lines, ""]), flush=True)
+        if given.write:
+            paste(given.write, part, ["", *lines, ""])
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from cccount_dist.sampling.oracles import LabelOracle, Oracle, SimilarityOracle
 from cccount_dist.sampling.replay import Round, replay
 from cccount_dist.sampling.types import Answer, Question, Sampler, asked_at_once
 from storage.campaigns import CampaignFolder
-from storage.errors import InputError, WorkspaceError
+from storage.errors import ConflictError, InputError, WorkspaceError
 from storage.lease import Lease
 from storage.settings import Goal, Settings
 
@@ -96,6 +96,13 @@ class CampaignRunner(ABC, Generic[ResultT]):
 
     def step(self, *, batch: int | None = None) -> Progress[ResultT]:
         """Advance by at most `batch` questions; by default by a quarter of those that were asked."""
+        try:
+            return self._step(batch)
+        except (ConflictError, InputError):
+            self.lease.check()  # whoever was overtaken stumbles over a log that went on without it: say that, and not over what
+            raise
+
+    def _step(self, batch: int | None) -> Progress[ResultT]:
         goal = self.folder.goal()
         batch = min(BATCH, max(FIRST_BATCH, self.ledger.questions // 4)) if batch is None else batch
         self._recover(goal)

@@ -6,6 +6,8 @@ tiles. Nothing large travels: a task gets a workspace location and numbers, and 
 
 import logging
 import os
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -25,6 +27,9 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 CONNECT_SECONDS = 10
+# Tasks wait for workers without end. A cluster that has had none for so long (DASK_CCCOUNT__WORKERLESS_SECONDS) is given up.
+WORKERLESS = "cccount.workerless-seconds"
+WORKERLESS_SECONDS = 120.0
 LEAST_MEMORY = 256 * 2**20  # an idle worker with our imports takes about 200 MiB
 
 
@@ -104,7 +109,10 @@ def _of_profile(name: str) -> Iterator[distributed.Client]:
             ) from error
         _require_workers(client, name)
         event("computing", compute=name, dashboard=client.dashboard_link)
-        yield client
+        with dask.config.set(
+            {WORKERLESS: max(seconds, dask.config.get(WORKERLESS, WORKERLESS_SECONDS))}
+        ):  # a queue takes its time
+            yield client
 
 
 def _require_workers(client: distributed.Client, address: str) -> None:
@@ -141,6 +149,38 @@ def _opened(result: R | CccountError) -> R:
     return result
 
 
+@contextmanager
+def _given_up(client: distributed.Client, futures: Sequence["distributed.Future[R]"]) -> Iterator[threading.Event]:
+    """Cancel the tasks, and set the event, when the cluster has had no worker for too long."""
+    seconds = float(dask.config.get(WORKERLESS, WORKERLESS_SECONDS))
+    over, given_up = threading.Event(), threading.Event()
+
+    def watch() -> None:
+        seen = time.monotonic()
+        while not over.wait(min(2.0, seconds / 4)):
+            if client.status != "running" or _has_workers(client):  # a lost scheduler is the client's own business
+                seen = time.monotonic()
+            elif time.monotonic() - seen > seconds:
+                given_up.set()
+                client.cancel(list(futures))
+                return
+
+    watching = threading.Thread(target=watch, name="workers of the cluster", daemon=True)
+    watching.start()
+    try:
+        yield given_up
+    finally:
+        over.set()
+        watching.join()
+
+
+def _has_workers(client: distributed.Client) -> bool:
+    try:
+        return bool(client.nthreads())
+    except (OSError, CommClosedError, TimeoutError):
+        return True  # it cannot be asked at the moment
+
+
 def run_tasks(
     client: distributed.Client,
     function: Callable[[T], R],
@@ -165,7 +205,7 @@ def run_tasks(
     worth = sizes or [1] * len(tasks)
     total, done = done_before + sum(worth), done_before
     try:
-        with progress(describe, total, unit, done_before=done_before) as update:
+        with _given_up(client, futures) as given_up, progress(describe, total, unit, done_before=done_before) as update:
             for future in distributed.as_completed(futures):
                 results[place[future.key]] = _opened(future.result())
                 if on_result is not None:
@@ -178,9 +218,9 @@ def run_tasks(
             "give the workers more memory (--memory-limit) or use fewer of them (--workers)"
         ) from error
     except (distributed.client.FutureCancelledError, CommClosedError) as error:
+        lost = "all Dask workers were lost" if given_up.is_set() else "the Dask scheduler was lost"
         raise ComputeError(
-            f"{describe}: the Dask scheduler was lost after {done} of {total} {unit}: "
-            "run the same command again, what is done stays done"
+            f"{describe}: {lost} after {done} of {total} {unit}: run the same command again, what is done stays done"
         ) from error
     finally:
         if len(results) < len(futures) and client.status == "running":

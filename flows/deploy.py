@@ -46,6 +46,8 @@ def zombie_automation() -> Automation:
     """A run that has sent a heartbeat, and then neither another nor its end, is marked as crashed: it frees its concurrency slot.
 
     Crashed is only a label. The next schedule goes on from the workspace, and should the run live after all, its lease is fenced.
+    It is not forced: of a run that the schedule made, automations hear the end 15 minutes late (they wait for an event
+    "Scheduled" that is never sent), so this fires for every run, and the server refuses it for those that have ended.
     """
     ends = ("Completed", "Failed", "Cancelled", "Crashed", "Cancelling", "Paused", "Suspended")
     return Automation(
@@ -59,7 +61,7 @@ def zombie_automation() -> Automation:
             threshold=1,
             within=SILENCE,
         ),
-        actions=[ChangeFlowRunState(name="Zombie", state=StateType.CRASHED, message="its heartbeat stopped", force=True)],
+        actions=[ChangeFlowRunState(name="Zombie", state=StateType.CRASHED, message="its heartbeat stopped", force=False)],
     )
 
 

@@ -156,5 +156,7 @@ def prefect_server_variables(home: Path, database: str | None) -> dict[str, str]
         "PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS": "2",
         "PREFECT_SERVER_SERVICES_SCHEDULER_RECENT_DEPLOYMENTS_LOOP_SECONDS": "1",
         "PREFECT_LOGGING_SERVER_LEVEL": "WARNING",
+        # Who holds the place of a campaign must be known after the server was killed (infra/compose.yaml has the same).
+        "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
     }
     return {**kept, **quick, **({"PREFECT_SERVER_DATABASE_CONNECTION_URL": database} if database else {})}

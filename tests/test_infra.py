@@ -81,6 +81,29 @@ def test_no_secret_lies_in_the_repository() -> None:
     assert not [file for file in files if file.endswith((".pem", ".key")) or "/secrets/" in file]
 
 
+def test_the_compose_file_follows_the_specification() -> None:
+    checked = run(tool("check-jsonschema"), "--builtin-schema", "vendor.compose-spec", INFRA / "compose.yaml")
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_the_compose_file_renders(tmp_path: Path) -> None:
+    shutil.copytree(INFRA, tmp_path / "infra")
+    file = tmp_path / "infra" / "compose.yaml"
+    assert run(INFRA / "make-secrets", file.parent / "secrets").returncode == 0
+    if shutil.which("docker") and run("docker", "compose", "version").returncode == 0:
+        compose = ["docker", "compose"]
+    elif shutil.which("docker-compose"):
+        compose = ["docker-compose"]  # Debian's is older than the name of a project
+        file.write_text("".join(line for line in file.read_text().splitlines(keepends=True) if not line.startswith("name:")))
+    else:
+        pytest.skip("neither `docker compose` nor docker-compose on this machine: `apt-get install docker-compose` brings one")
+    rendered = run(*compose, "-f", file, "config")
+    assert rendered.returncode == 0, rendered.stderr
+    services = yaml.safe_load(rendered.stdout)["services"]
+    assert services.keys() == COMPOSE["services"].keys()
+    assert services["worker"]["environment"]["AWS_REGION"] == "us-east-1"
+
+
 @pytest.mark.parametrize("name", COMPOSE["services"])
 def test_a_service_has_no_rights_and_a_fixed_image(name: str) -> None:
     service: dict[str, Any] = COMPOSE["services"][name]
@@ -120,6 +143,21 @@ def test_manifests_follow_the_schemas(manifests: list[dict[str, Any]]) -> None:
 
     for manifest in manifests:
         kubernetes_validate.validate(manifest, "1.31", strict=True)
+
+
+def test_a_killed_prefect_server_knows_who_holds_a_campaign(manifests: list[dict[str, Any]]) -> None:
+    """The default is its memory: a run that dies with it would keep the place of its campaign for ever."""
+    setting = "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE"
+    server = COMPOSE["services"]["prefect"]
+    assert server["environment"][setting].endswith(".filesystem")
+    assert server["volumes"] == [f"prefect:{Path(server['environment']['PREFECT_HOME']).parent}"]
+    (pod,) = [
+        m["spec"]["template"]["spec"] for m in manifests if m["kind"] == "Deployment" and m["metadata"]["name"] == "prefect"
+    ]
+    variables = {variable["name"]: variable["value"] for variable in pod["containers"][0]["env"]}
+    assert variables[setting] == server["environment"][setting]
+    assert variables["PREFECT_HOME"] == server["environment"]["PREFECT_HOME"]
+    assert {"name": "state", "persistentVolumeClaim": {"claimName": "prefect-state"}} in pod["volumes"]
 
 
 def test_pods_have_the_least_rights(manifests: list[dict[str, Any]]) -> None:

@@ -1,25 +1,31 @@
 """Faults of what schedules: PostgreSQL, Prefect's server and worker, and the flow runs that the worker starts.
 
-A campaign is advanced by its schedule every few seconds; after each fault the schedule must go on, and the log must stay the
-beginning of the one that an undisturbed campaign writes.
+A campaign in the object store is advanced by its schedule every few seconds. Before each fault somebody raises its budget; in the
+middle of the run that this brings something is killed and, as systemd or Kubernetes would, started again. Nobody does more: the
+schedule alone must bring the campaign to its end, where every row and the estimate equal an undisturbed campaign's.
 """
 
+import json
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import psutil
-import pyarrow as pa
 
 from flows import stages
 from storage.campaigns import CampaignFolder
 from storage.settings import Goal
 from storage.workspace import Workspace
+from tests.faults.compare import Log, check_beginning, check_whole, estimate_of, log_of
 from tests.faults.topology import Topology
-from tests.faults.work import wait_until
 from tests.servers import (
     ROOT,
     Postgres,
@@ -33,112 +39,201 @@ from tests.servers import (
 )  # fmt: skip
 
 KINDS = {
-    "kill -9 of the database": "kill_database",
+    "kill -9 of PostgreSQL": "kill_database",
     "kill -9 of the Prefect server": "kill_server",
-    "kill -9 of the Prefect worker": "kill_worker",
+    "kill -9 of the Prefect worker": "kill_prefect_worker",
     "kill -9 of a scheduled flow run": "kill_run",
     "kill -9 of Prefect worker and flow run together": "kill_both",
+    "kill -9 of database, server, worker and run together": "kill_all",
 }
-BUDGET = 6000
-PATIENCE = 300.0
+CAMPAIGN = "scheduled"
+RAISE = 64  # questions that the budget is raised by before each fault
+EVERY = 6  # seconds between scheduled runs
+LONGEST_RUN = 4.0  # seconds into which the moment of the fault falls after a run's process has appeared
+PATIENCE = 420.0  # a run that nobody can report keeps its place for 120 s of silence, or 300 s if it had not begun
 
 
 class Orchestrated:
     """PostgreSQL, server, worker and a campaign on a schedule; `stop` ends them."""
 
-    def __init__(self, topology: Topology, reference: str) -> None:
+    def __init__(self, topology: Topology, reference: str, folder: Path, seed: int = 0) -> None:
         binaries = postgres_binaries()
         assert binaries is not None, "no PostgreSQL on this machine: `apt-get install postgresql` brings it"
-        self.folder = topology.folder / "prefect"
+        self.folder = folder
         self.folder.mkdir()
-        self.place = str(self.folder / "ws")
-        topology.copy(reference, self.place)
+        self.chance = random.Random(seed)
+        self.budget = 32
+        self._started: list[subprocess.Popen[bytes]] = []
         self.database = Postgres(binaries)
+        try:
+            self._begin(topology, reference)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _begin(self, topology: Topology, reference: str) -> None:
+        self.place, self.beside = topology.place(self.folder.name), topology.place(f"{self.folder.name}-undisturbed")
+        for place in (self.place, self.beside):
+            topology.copy(reference, place)
+            stages.count(place, CAMPAIGN, method="nis", budget=self.budget, oracle="labels")
         self.port = free_port()
         self.environment = {**os.environ, "PYTHONPATH": str(ROOT), **prefect_settings(self.port, self.folder)}
         self.environment |= {"PREFECT_WORKER_QUERY_SECONDS": "1", "PREFECT_WORKER_PREFETCH_SECONDS": "1"}
         self._start_server()
-        for name in ("scheduled", "undisturbed"):
-            stages.count(self.place, name, method="nis", budget=20, oracle="labels")
-            self._folder(name).set_goal(Goal(budget=BUDGET, oracle="labels"))
-        command = [sys.executable, "-m", "flows.deploy", self.place, "scheduled", "--every", "3"]
-        subprocess.run(command, cwd=ROOT, env=self.environment, check=True, capture_output=True)
+        command = [sys.executable, "-m", "flows.deploy", self.place, CAMPAIGN, "--every", str(EVERY)]
+        deployed = subprocess.run(
+            command, cwd=ROOT, env=self.environment, check=False, capture_output=True, text=True, timeout=PATIENCE
+        )
+        assert deployed.returncode == 0, f"flows.deploy failed: {deployed.stderr}"
         self._start_worker()
-        self._goes_on()
+        self._whole(*self._raised())
 
     def stop(self) -> None:
-        for started in (self.worker, self.server):
+        for started in self._started:
             kill_group(started)
         self.database.remove()
 
-    def kill_database(self) -> str:
-        return self._hurt(self.database.kill, self.database.start)
+    # -- what is killed -------------------------------------------------------------------------------------------------
 
-    def kill_server(self) -> str:
-        return self._hurt(lambda: kill_group(self.server), self._start_server)
+    def kill_database(self) -> float:
+        return self._hurt(lambda _: self.database.kill(), self.database.start)
 
-    def kill_worker(self) -> str:
-        return self._hurt(lambda: os.kill(self.worker.pid, signal.SIGKILL), self._start_worker)
+    def kill_server(self) -> float:
+        return self._hurt(lambda _: kill_group(self.server), self._start_server)
 
-    def kill_run(self) -> str:
-        return self._hurt(lambda: os.kill(self._run().pid, signal.SIGKILL), lambda: None)
+    def kill_prefect_worker(self) -> float:
+        """Its flow run goes on alone, beside the next one: the lease keeps them apart."""
+        return self._hurt(lambda _: os.kill(self.worker.pid, signal.SIGKILL), self._start_worker)
 
-    def kill_both(self) -> str:
+    def kill_run(self) -> float:
+        return self._hurt(lambda run: run.kill(), lambda: None)
+
+    def kill_both(self) -> float:
         """Nobody is left to report the end: the heartbeat automation must mark the run, and free its place."""
 
-        def both() -> None:
-            run = self._run()
+        def both(run: psutil.Process) -> None:
             os.kill(self.worker.pid, signal.SIGKILL)
             run.kill()
 
         return self._hurt(both, self._start_worker)
 
-    def _hurt(self, hurt: Callable[[], object], mend: Callable[[], object]) -> str:
-        hurt()
+    def kill_all(self) -> float:
+        """A machine that loses its power, with everything on it."""
+
+        def everything(run: psutil.Process) -> None:
+            self.database.kill()
+            kill_group(self.server)
+            os.kill(self.worker.pid, signal.SIGKILL)
+            run.kill()
+
+        def again() -> None:
+            self.database.start()
+            self._start_server()
+            self._start_worker()
+
+        return self._hurt(everything, again)
+
+    def _hurt(self, hurt: Callable[[psutil.Process], object], mend: Callable[[], object]) -> float:
+        """Return the seconds from the fault until the schedule had brought the campaign to its end."""
+        expected, estimate = self._raised()
+        run = self._a_run()
+        began = time.monotonic()
+        with suppress(psutil.NoSuchProcess):  # it ended this very moment
+            hurt(run)
         mend()
-        self._goes_on()
-        return "the schedule went on"
+        self._whole(expected, estimate)
+        taken = time.monotonic() - began
+        self._check_marks()
+        return taken
 
-    def _goes_on(self) -> None:
-        """Wait for new answers, and compare all of them with the undisturbed campaign's."""
-        before = self._log("scheduled")[1].num_rows
-        wait_until(lambda: self._log("scheduled")[1].num_rows > before, PATIENCE, "a scheduled run that brings answers")
-        questions, answers = self._log("scheduled")
-        ids = answers.column("answer_id").to_pylist()
-        assert len(set(ids)) == len(ids), "an answer is doubled"
-        while (undisturbed := self._log("undisturbed"))[1].num_rows < answers.num_rows:
-            stages.advance(self.place, "undisturbed")
-        assert answers.equals(undisturbed[1].slice(0, answers.num_rows)), "an answer differs from the undisturbed campaign"
-        assert questions.slice(0, undisturbed[0].num_rows).equals(undisturbed[0].slice(0, questions.num_rows))
+    # -- what must hold -------------------------------------------------------------------------------------------------
 
-    def _folder(self, name: str) -> CampaignFolder:
-        return CampaignFolder(Workspace.open(self.place), name)
+    def _raised(self) -> tuple[Log, dict[str, object]]:
+        """Raise the budget of both campaigns, and bring the undisturbed one to its end: its log and estimate."""
+        self.budget += RAISE
+        goal = Goal(budget=self.budget, oracle="labels")
+        CampaignFolder(Workspace.open(self.beside), CAMPAIGN).set_goal(goal)
+        while stages.advance(self.beside, CAMPAIGN)["state"] == "running":
+            pass
+        CampaignFolder(Workspace.open(self.place), CAMPAIGN).set_goal(goal)
+        return log_of(self.beside, CAMPAIGN), estimate_of(self.beside, CAMPAIGN)
 
-    def _log(self, name: str) -> tuple[pa.Table, pa.Table]:
-        log = self._folder(name).log
-        return log.questions().drop_columns(["asked_at"]), log.answers().drop_columns(["answered_at"])
+    def _whole(self, expected: Log, estimate: dict[str, object]) -> None:
+        """Wait until the schedule has brought the campaign to its end, and compare."""
+
+        def ended() -> bool:
+            found = log_of(self.place, CAMPAIGN)
+            check_beginning(found, expected)
+            return found.answers.num_rows == expected.answers.num_rows and estimate_of(self.place, CAMPAIGN) == estimate
+
+        self._wait(ended, "the schedule to bring the campaign to its end")
+        check_whole(self.place, CAMPAIGN, expected, estimate)
+
+    def _a_run(self) -> psutil.Process:
+        """A flow run that the worker has started, at a random moment of its life."""
+        found: list[psutil.Process] = []
+
+        def there() -> bool:
+            with suppress(psutil.NoSuchProcess):
+                found[:] = psutil.Process(self.worker.pid).children()
+            return bool(found)
+
+        self._wait(there, "a flow run to be started by the worker", pause=0.05)
+        time.sleep(self.chance.uniform(0.0, LONGEST_RUN))
+        return found[0]
+
+    def _wait(self, ready: Callable[[], bool], what: str, pause: float = 0.5) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not ready():
+            assert time.monotonic() < deadline, f"waited {PATIENCE:.0f} s in vain for {what}. {self._situation()}"
+            time.sleep(pause)
+
+    def _situation(self) -> str:
+        """What runs and what the server and the worker said last: for whoever has to find out why."""
+        told = [f"{name} {'runs' if p.poll() is None else 'is gone'}" for name, p in self._parts()]
+        told.append(f"answers {log_of(self.place, CAMPAIGN).answers.num_rows}, budget {self.budget}")
+        told.append(f"last runs: {', '.join(self._last_runs())}")
+        told += [f"{log}: {(self.folder / log).read_text()[-600:]}" for log in ("server.log", "worker.log")]
+        return "; ".join(told)
+
+    def _parts(self) -> list[tuple[str, "subprocess.Popen[bytes]"]]:
+        return [("server", self.server), ("worker", self.worker)]
+
+    def _last_runs(self) -> list[str]:
+        try:
+            begun = {"start_time": {"is_null_": False}}
+            runs = self._found("flow_runs/filter", sort="EXPECTED_START_TIME_DESC", limit=12, flow_runs=begun)
+        except OSError as error:
+            return [f"the server does not say ({error})"]
+        return [f"{run['name']} {run['state_name']}" for run in runs]
+
+    def _check_marks(self) -> None:
+        """Whoever ended well is not marked as a zombie later."""
+        for run in self._found("flow_runs/filter", flow_runs={"state": {"name": {"any_": ["Zombie"]}}}):
+            states = [state["type"] for state in self._found(f"flow_run_states/?flow_run_id={run['id']}")]
+            assert "COMPLETED" not in states, f"run {run['name']} ended well and was marked as a zombie: {states}"
+
+    def _found(self, what: str, **body: Any) -> Any:
+        data = json.dumps(body).encode() if body else None
+        request = urllib.request.Request(
+            f"{self.environment['PREFECT_API_URL']}/{what}", data, {"content-type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
+
+    # -- processes ------------------------------------------------------------------------------------------------------
 
     def _start_server(self) -> None:
         variables = prefect_server_variables(self.folder, self.database.url)
-        self.server = self._started(prefect_server_command(self.port), "server.log", variables)
+        self.server = self._start(prefect_server_command(self.port), "server.log", variables)
         wait_for_http(f"http://127.0.0.1:{self.port}/api/health", self.server, self.folder / "server.log", PATIENCE)
 
     def _start_worker(self) -> None:
         command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", "cccount"]
-        self.worker = self._started(command, "worker.log", self.environment)
+        self.worker = self._start(command, "worker.log", self.environment)
 
-    def _started(self, command: list[str], log: str, variables: dict[str, str]) -> "subprocess.Popen[bytes]":
+    def _start(self, command: list[str], log: str, variables: dict[str, str]) -> "subprocess.Popen[bytes]":
         with (self.folder / log).open("ab") as sink:
-            return subprocess.Popen(command, cwd=ROOT, env=variables, stdout=sink, stderr=sink, start_new_session=True)
-
-    def _run(self) -> psutil.Process:
-        """A flow run that the worker has started."""
-        found: list[psutil.Process] = []
-
-        def there() -> bool:
-            found[:] = psutil.Process(self.worker.pid).children(recursive=True)
-            return bool(found)
-
-        wait_until(there, PATIENCE, "a flow run")
-        time.sleep(0.5)
-        return found[0]
+            started = subprocess.Popen(command, cwd=ROOT, env=variables, stdout=sink, stderr=sink, start_new_session=True)
+        self._started.append(started)
+        return started

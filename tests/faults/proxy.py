@@ -21,7 +21,7 @@ class Proxy:
         self.upstream = upstream
         self.http = http
         self.mode: Mode = "pass"
-        self.disturbed = 0  # requests or connections that met the fault
+        self.seen = 0  # requests so far: how far the work is, however busy the machine
         self._chance = random.Random(seed)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
@@ -31,7 +31,6 @@ class Proxy:
     def cut_all(self) -> None:
         """Break every connection that is open at this moment."""
         for connection in list(self._open):
-            self.disturbed += 1
             _close(connection)
 
     def close(self) -> None:
@@ -57,7 +56,6 @@ class Proxy:
 
     def _stream(self, client: socket.socket) -> None:
         if self.mode == "cut":
-            self.disturbed += 1
             return
         server = socket.create_connection(("127.0.0.1", self.upstream))
         try:
@@ -67,7 +65,6 @@ class Proxy:
                     if not data:
                         return
                     if self.mode == "delay":
-                        self.disturbed += 1
                         time.sleep(0.02)
                     (server if ready is client else client).sendall(data)
         finally:
@@ -78,19 +75,16 @@ class Proxy:
         request = _whole_request(client)
         if not request:
             return
+        self.seen += 1
         mode = self.mode
         if mode == "cut" and self._chance.random() < 0.5:  # before the server has seen it
-            self.disturbed += 1
             return
         if mode == "delay":
-            self.disturbed += 1
             time.sleep(self._chance.uniform(0.05, 0.3))
         answer = self._ask(request)
         if mode == "duplicate" and self._chance.random() < 0.5:
-            self.disturbed += 1
             answer = self._ask(request)
         if mode == "cut":  # after the server has done it: the client does not know
-            self.disturbed += 1
             return
         client.sendall(answer)
 

@@ -1,5 +1,6 @@
 """The topology as processes of this machine: S3 server behind a proxy, Dask scheduler behind a proxy, two workers, and flows."""
 
+import itertools
 import os
 import shutil
 import signal
@@ -21,7 +22,7 @@ from tests.faults.work import wait_until
 from tests.forkserver import SERVER
 from tests.servers import BUCKET, free_port, s3_server
 
-ITEMS = 400
+ITEMS = 700  # three shards: embedding and neighbours have some tasks to be hurt in
 RESULTS = ("embeddings.zarr", "neighbors.zarr")
 
 
@@ -37,34 +38,41 @@ class Topology:
         self.address = f"tcp://127.0.0.1:{self.dask.port}"
         folders = {"CCCOUNT_CACHE": str(folder / "cache"), "CCCOUNT_STATE": str(folder / "state")}
         self.through_proxy = {**s3, **folders, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.s3.port}"}
+        self.through_proxy["DASK_CCCOUNT__WORKERLESS_SECONDS"] = "6"  # nobody here waits two minutes for workers that are gone
         os.environ.update({**s3, **folders})
         self.scheduler: BaseProcess | None = None
         self.workers: list[BaseProcess] = []
         self.flows: list[BaseProcess] = []
+        self._numbers = itertools.count()
+        self._failure = folder / "failure"
 
     # -- processes ------------------------------------------------------------------------------------------------------
 
     def start(self, function: str, *arguments: Any, **environment: str) -> BaseProcess:
         """Start one of the functions of `work` in a process of its own."""
-        failure = str(self.folder / "failure")
+        self._failure = self.folder / f"failure-{next(self._numbers)}"
         process = SERVER.Process(
-            target=work.run, args=(function, arguments, {**self.through_proxy, **environment}, failure), daemon=True
+            target=work.run,
+            args=(function, arguments, {**self.through_proxy, **environment}, str(self._failure)),
+            name=self._failure.name,
+            daemon=True,
         )
         process.start()
         return process
 
-    def failure(self) -> str:
-        """What the last process that failed had to say."""
-        path = self.folder / "failure"
+    def failure(self, process: BaseProcess | None = None) -> str:
+        """What a process had to say when it failed; by default the one that was started last."""
+        path = self._failure if process is None else self.folder / process.name
         return path.read_text() if path.exists() else ""
 
-    def start_cluster(self) -> None:
-        """Start what is not running of scheduler and two workers."""
+    def start_cluster(self) -> BaseProcess:
+        """Start what is not running of scheduler and two workers; return the scheduler."""
         if self.scheduler is None or not self.scheduler.is_alive():
             self.scheduler = self.start("scheduler", self.scheduler_port)
         self.workers = [process for process in self.workers if process.is_alive()]
         while len(self.workers) < 2:
             self.workers.append(self.start("worker", self.address, str(self.folder / "dask")))
+        return self.scheduler
 
     def stop(self) -> None:
         for process in (*self.flows, *self.workers, self.scheduler):

@@ -43,10 +43,13 @@ def worker(address: str, folder: str) -> None:
 
 def compute(workspace: str, address: str) -> None:
     """Embeddings and neighbours on the cluster: tasks, shards, markers, partial results."""
+    import dask
+
     from flows.compute import open_client
     from flows.embed import embed
     from flows.neighbors import neighbors
 
+    dask.config.refresh()  # the fork server had read another environment
     with open_client(address) as client:
         embed(workspace, encoder="pixels", client=client)
         neighbors(workspace, k=K, client=client)

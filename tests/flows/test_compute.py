@@ -9,9 +9,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import dask
+import distributed
 import pytest
 
-from flows.compute import open_client, run_tasks
+from flows.compute import WORKERLESS, open_client, run_tasks
 from storage.errors import ComputeError, InputError
 from tests.flows.conftest import ROOT, cccount, environment
 
@@ -102,6 +104,16 @@ def test_results_come_in_the_order_of_the_tasks_and_errors_as_they_are() -> None
 def test_a_task_that_kills_every_worker_is_explained() -> None:
     with open_client(workers=1) as client, pytest.raises(ComputeError, match="most likely out of memory"):
         run_tasks(client, _die, [1], describe="deaths", unit="numbers", retries=0)
+
+
+def test_a_cluster_that_has_lost_its_workers_is_given_up() -> None:
+    with (
+        dask.config.set({WORKERLESS: 0.5}),
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
+        distributed.Client(cluster) as client,
+        pytest.raises(ComputeError, match="all Dask workers were lost after 0 of 2 numbers: run the same command again"),
+    ):
+        run_tasks(client, _square, [1, 2], describe="squares", unit="numbers")
 
 
 def test_the_source_tree_is_what_is_tested() -> None:

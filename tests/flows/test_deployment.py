@@ -97,10 +97,13 @@ def test_deployments_have_a_limit_for_each_campaign_and_zombies_are_looked_for(s
     limited = deployments["advance-count"]
     assert limited["global_concurrency_limit"]["limit"] == 1
     assert limited["concurrency_options"]["collision_strategy"] == "CANCEL_NEW"
+    assert limited["concurrency_options"]["grace_period_seconds"] == 60
     (automation,) = found(server, "automations", {})
     assert automation["trigger"]["posture"] == "Proactive"
     assert automation["trigger"]["within"] == 120.0
     assert automation["actions"][0]["state"] == "CRASHED"
+    # Automations hear of the end of a scheduled run 15 minutes late: forced, every run that ended well would be marked.
+    assert automation["actions"][0]["force"] is False
 
 
 def test_every_campaign_has_a_deployment_of_its_own() -> None:

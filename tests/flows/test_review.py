@@ -101,10 +101,10 @@ def test_with_a_certificate_the_page_speaks_tls_and_nothing_else(workspace: Path
 
 
 def test_files_that_are_no_certificate_are_refused_in_one_line(workspace: Path, tmp_path: Path) -> None:
-    (tmp_path / "cert.pem").write_text("no certificate")
-    files = {"certificate": str(tmp_path / "cert.pem"), "key": str(tmp_path / "cert.pem")}
+    file = tmp_path / "cert.pem"
+    file.write_text("no certificate")
     with pytest.raises(InputError, match="are no certificate and its key"):
-        review(str(workspace), ReviewOptions(port=0, **files))
+        review(str(workspace), ReviewOptions(port=0, certificate=str(file), key=str(file)))
     with pytest.raises(InputError, match="there is no file"):
         review(str(workspace), ReviewOptions(port=0, certificate="gone.pem", key="gone.pem"))
 

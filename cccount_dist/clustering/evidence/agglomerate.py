@@ -2,7 +2,8 @@
 
 Log-odds = model + evidence of the answers - θ. Two units that nobody was asked about and that hold a large part of all pairs are
 not joined on the model's word alone (CAUTION). First "same" answers are left out, so that dense groups form before one answer can
-pull a part out of them; then all evidence counts. Only candidate pairs are looked at: O(pairs + merges · partners · d).
+pull a part out of them; then all evidence counts. A "same" about the smaller part of a merge says no more for the whole than that
+merge does, so a few strayed items never pull a class along. Only candidate pairs are looked at: O(pairs + merges · partners · d).
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # numba infers the types of compiled functions from their arguments.
@@ -16,6 +17,8 @@ from cccount_dist.clustering.evidence.kernels import OPTIONS, dot, longer, root
 
 LARGE = 0.1  # share of all pairs inside blocks from which a merge counts as large
 CAUTION = 2.5  # log-odds that a large merge without an answer needs in addition
+MARGIN = 1.0  # log-odds above the threshold that a merge needs while "same" answers are left out
+LEAST_SAID = 0.1  # log-odds that are left of every "same" answer
 _FIRST = 1e9  # minus this stands before the log-odds of every other pair
 _FLOOR = 1e-3  # added to the average Jaccard similarity before the logarithm
 
@@ -73,7 +76,7 @@ def _held_back(evidence, pairs, within, caution):
 
 
 @njit(**OPTIONS)
-def agglomerate(first, second, link, evidence, known, glued, size, total, square, weight, theta, caution, far, unit):
+def agglomerate(first, second, link, evidence, known, glued, size, total, square, weight, theta, caution, far, unit, margin):
     """Merge units. `size`, `total` and `square` are changed in place.
 
     Parameters: pairs of units (`first` < `second`) with link, evidence and features `known` (P, 4); merges that are made first;
@@ -107,6 +110,7 @@ def agglomerate(first, second, link, evidence, known, glued, size, total, square
     for x in range(units):
         within += size[x] * size[x] / 2
     for phase in range(2):
+        least = margin if phase == 0 else 0.0
         # Pairs with positive log-odds: minus the log-odds, the two units, and the versions for which they hold.
         heap = [(0.0, 0, 0, 0, 0, 0.0)]
         waiting = [(0.0, 0, 0, 0, 0, 0.0)]  # positive, but large and not asked about: tried again when more is merged
@@ -126,10 +130,10 @@ def agglomerate(first, second, link, evidence, known, glued, size, total, square
                 z = weight[0] + weight[1] * f1 + weight[2] * f2 + weight[3] * f3 - theta
                 e = evidences[p]
                 z += min(e, 0.0) if phase == 0 else e
-                if z > 0.0:
+                if z > least:
                     a, b = min(x, y), max(x, y)
                     z2 = z - _held_back(e, size[a] * size[b], within, caution)
-                    (heap if z2 > 0.0 else waiting).append((-z2, a, b, version[a], version[b], e))
+                    (heap if z2 > least else waiting).append((-z2, a, b, version[a], version[b], e))
         heap, waiting = heap[1:], waiting[1:]
         if phase == 0:
             for t in range(len(glued)):
@@ -162,6 +166,8 @@ def agglomerate(first, second, link, evidence, known, glued, size, total, square
                     between += links[p]
                     e += evidences[p]
             f1, f2, f3 = features(between, dot(total[a], total[b]), size[a], size[b], square[a], square[b], far, unit)
+            most = max(-entry[0], LEAST_SAID)  # what a "same" of the smaller part may say for the whole
+            smaller = a if size[a] < size[b] else b
             merges[made, 0], merges[made, 1] = a, b
             numbers[made, 0], numbers[made, 1], numbers[made, 2], numbers[made, 3] = between, e, size[a], size[b]
             numbers[made, 4], numbers[made, 5], numbers[made, 6], numbers[made, 7] = 1.0, f1, f2, f3
@@ -186,21 +192,27 @@ def agglomerate(first, second, link, evidence, known, glued, size, total, square
                         evidences[end + count] = 0.0
                         count += 1
                     links[place[y]] += links[p]
-                    evidences[place[y]] += evidences[p]
+                    evidences[place[y]] += min(evidences[p], most) if x == smaller else evidences[p]
             start[a], length[a] = end, count
             end += count
             for p in range(start[a], start[a] + count):
                 y = partner[p]
                 place[y] = -1
+                if evidences[p] != 0.0:  # the other one's row says the same
+                    left_to_say = evidences[p]
+                    for other in range(start[y], start[y] + length[y]):
+                        if root(parent, partner[other]) == a:
+                            evidences[other] = left_to_say
+                            left_to_say = 0.0
                 f1, f2, f3 = features(links[p], dot(total[a], total[y]), size[a], size[y], square[a], square[y], far, unit)
                 z = weight[0] + weight[1] * f1 + weight[2] * f2 + weight[3] * f3 - theta
                 e = evidences[p]
                 z += min(e, 0.0) if phase == 0 else e
-                if z > 0.0:
+                if z > least:
                     low, high = min(a, y), max(a, y)
                     z2 = z - _held_back(e, size[a] * size[y], within, caution)
                     new = (-z2, low, high, version[low], version[high], e)
-                    if z2 > 0.0:
+                    if z2 > least:
                         heapq.heappush(heap, new)
                     else:
                         waiting.append(new)

@@ -1,7 +1,7 @@
 """Step 7: questions that were asked, their answers, and which of them count.
 
-A case is a question about a pair of sets together with the questions that confirm it. An answer that contradicts the partition
-and would move many items is held back, and asked again with other items at once; two against one settle it. What is held back
+A case is a question about a pair of sets together with the questions that confirm it. An answer about many items that contradicts
+the partition or the model is held back, and asked again with other items at once; two against one settle it. What is held back
 neither moves items nor teaches the model. All of it is worked out from the answers as they are: an undo is no special case.
 Columns with one row for each question, so that a look at all of them takes microseconds; memory O(questions).
 """
@@ -21,7 +21,7 @@ from cccount_dist.clustering.evidence.topics import Topic
 OPEN, UNSURE, DIFFERENT, SAME = -2, -1, 0, 1
 _ROW = np.dtype([
     ("u", np.int64), ("v", np.int64), ("case", np.int64), ("reply", np.int64), ("features", np.float64, 4),
-    ("together", bool), ("teaches", bool), ("weighty", bool),
+    ("doubt_same", bool), ("doubt_different", bool), ("teaches", bool), ("weighty", bool),
 ])  # fmt: skip
 
 
@@ -64,7 +64,10 @@ class Cases:
             if len(self.asked) == len(self._rows):
                 self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
             topic = q.topic
-            row = (q.u, q.v, q.case, OPEN, topic.features, topic.together, topic.teaches and q.id == q.case, topic.weighty)
+            row = (
+                q.u, q.v, q.case, OPEN, topic.features, topic.doubt_same, topic.doubt_different,
+                topic.teaches and q.id == q.case, topic.weighty,
+            )  # fmt: skip
             self._rows[len(self.asked)] = row
             self.asked.append(q)
             self.pairs.add((min(q.u, q.v), max(q.u, q.v)))
@@ -78,9 +81,9 @@ class Cases:
         q = len(rows)
         same = np.bincount(rows["case"], weights=rows["reply"] == SAME, minlength=q)
         different = np.bincount(rows["case"], weights=rows["reply"] == DIFFERENT, minlength=q)
-        # A case hangs on one vote against the partition, or on one each.
-        against = np.where(rows["together"], different, same)
-        hangs = rows["weighty"] & (against == 1) & (same + different <= 2) & (same <= 1) & (different <= 1)
+        # A case hangs on one surprising vote, or on one each.
+        surprising = same * rows["doubt_same"] + different * rows["doubt_different"]
+        hangs = rows["weighty"] & (surprising >= 1) & (same <= 1) & (different <= 1)
         opened = np.bincount(rows["case"], weights=rows["reply"] == OPEN, minlength=q)
         for case in np.flatnonzero(hangs & (opened == 0)).tolist():
             topic = self.asked[case].topic

@@ -17,6 +17,7 @@ from scipy import sparse
 from cccount_dist.clustering.evidence.kernels import OPTIONS, squared_distance
 from cccount_dist.clustering.evidence.linkage import average_linkage, cut
 from cccount_dist.clustering.evidence.reciprocal import jaccard_similarity
+from cccount_dist.clustering.evidence.space import sharpened
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 
 MICROS = 2500  # at least so many micro-clusters, or a tenth of the items
@@ -61,7 +62,9 @@ def make_micro(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> Mi
     else:
         lists = np.ascontiguousarray(neighbors)
     items = len(rows)
-    similarity = jaccard_similarity(lists, rows)
+    as_given = jaccard_similarity(lists, rows)
+    rows, lists = sharpened(rows, lists)
+    similarity = ((as_given + jaccard_similarity(lists, rows)) * np.float32(0.5)).tocsr()
     most = max(MICROS, items // 10)
     merges, _ = average_linkage(similarity, min(items // 2, most))
     found = cut(items, merges, most)

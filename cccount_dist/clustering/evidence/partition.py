@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.evidence.agglomerate import CAUTION, agglomerate, pair_features
+from cccount_dist.clustering.evidence.agglomerate import CAUTION, LEAST_SAID, MARGIN, agglomerate, pair_features
 from cccount_dist.clustering.evidence.kernels import OPTIONS
 from cccount_dist.clustering.evidence.micro import Micro
 from cccount_dist.clustering.evidence.model import Model
@@ -73,6 +73,7 @@ class Partition:
     position: Ints  # (m,) where a micro-cluster stands in the order
     pairs: Pairs
     merges: Merges
+    standing: Floats  # (m,) log-odds that a "same" about a micro-cluster may say for its block, see `_standing`
 
     @property
     def blocks(self) -> int:
@@ -117,8 +118,9 @@ class Builder:
         """Merge from the micro-clusters up."""
         micro, m = self.micro, self.micro.count
         units = Units(np.arange(m), np.arange(m + 1), micro.size.copy(), micro.total.copy(), micro.square.copy())
+        standing = np.full(m, np.inf)
         pairs = self._with_evidence(self._micro_pairs, evidence, np.arange(m), units)
-        return self._merge(units, pairs, self._glued(evidence, np.arange(m)), self._no_merges, model, theta)
+        return self._merge(units, pairs, self._glued(evidence, np.arange(m)), self._no_merges, standing, model, theta)
 
     def after(self, old: Partition, touched: Ints, model: Model, theta: float, evidence: Evidence) -> Partition:
         """Dissolve the blocks of the touched micro-clusters and merge again."""
@@ -141,10 +143,13 @@ class Builder:
         )
         inside = ~gone[old.block[old.merges.left]]
         merges = Merges(*(getattr(old.merges, name)[inside] for name in Merges.__slots__))
+        standing = np.where(gone[old.block], np.inf, old.standing)
+        speaks = np.minimum(standing[evidence.first], standing[evidence.second])
+        evidence = Evidence(evidence.first, evidence.second, np.minimum(evidence.value, speaks))
         pairs = self._with_evidence(pairs, evidence, unit, units)
         number = np.full(micro.count, -1, np.int64)
         number[loose] = unit[loose]
-        return self._merge(units, pairs, self._glued(evidence, number), merges, model, theta)
+        return self._merge(units, pairs, self._glued(evidence, number), merges, standing, model, theta)
 
     def _glued(self, evidence: Evidence, number: Ints) -> Ints:
         """The merges that are made first, by unit: not in a group in which an answer says "different"."""
@@ -203,12 +208,14 @@ class Builder:
             np.concatenate([pairs.features, self._features(first, second, link, units)]),
         )
 
-    def _merge(self, units: Units, pairs: Pairs, glued: Ints, merges: Merges, model: Model, theta: float) -> Partition:
+    def _merge(
+        self, units: Units, pairs: Pairs, glued: Ints, merges: Merges, standing: Floats, model: Model, theta: float
+    ) -> Partition:
         """Merge units, whose arrays belong to the new partition from now on."""
         size, total, square = units.size, units.total, units.square
         made, numbers, unit_in, first, second, link, evidence, known = agglomerate(
             pairs.first, pairs.second, pairs.link, pairs.evidence, pairs.features, glued,
-            size, total, square, model.weight, theta, self.caution, self.micro.far, self.micro.unit,
+            size, total, square, model.weight, theta, self.caution, self.micro.far, self.micro.unit, MARGIN,
         )  # fmt: skip
         heads = units.order[units.start[:-1]]
         order, start, halves = _laid_out(made, units.order, units.start)
@@ -230,7 +237,10 @@ class Builder:
         )
         left = Pairs(rank[first], rank[second], link, evidence, known)
         blocks = Units(order, start, size[survivors], total[survivors], square[survivors])
-        return Partition(blocks, block, position, left, together)
+        surely = numbers[:, 4:] @ model.weight + numbers[:, 1] - theta
+        surely[: len(glued)] = np.inf
+        standing = _standing(made, surely, numbers[:, 2] < numbers[:, 3], units.order, units.start, standing)
+        return Partition(blocks, block, position, left, together, standing)
 
 
 @njit(**OPTIONS)
@@ -265,6 +275,28 @@ def _laid_out(made, order, start):  # type: ignore[no-untyped-def]
         block += 1
         new_start[block] = at
     return new_order, new_start, halves
+
+
+@njit(**OPTIONS)
+def _standing(made, surely, kept_is_smaller, order, start, standing):  # type: ignore[no-untyped-def]
+    """Return for how much each micro-cluster speaks: no more than the log-odds of any merge in which it was in the smaller part.
+
+    So a "same" about some items that were put into a block by a doubtful merge does not pull the whole block along.
+    """
+    units = len(start) - 1
+    following = np.full(units, -1, np.int64)
+    last = np.arange(units)
+    out = standing.copy()
+    for t in range(len(made)):
+        kept, gone = made[t]
+        unit = kept if kept_is_smaller[t] else gone
+        while unit >= 0:
+            for p in range(start[unit], start[unit + 1]):
+                out[order[p]] = min(out[order[p]], max(surely[t], LEAST_SAID))
+            unit = following[unit]
+        following[last[kept]] = gone
+        last[kept] = last[gone]
+    return out
 
 
 def _summed(low: Ints, high: Ints, value: Floats, units: int) -> tuple[Ints, Ints, Floats]:

@@ -27,6 +27,7 @@ class Worth:
     """What every question is worth, and how good the partition probably is."""
 
     pair: Floats  # (P,) value of asking about two blocks
+    same: Floats  # (P,) P(same) of two blocks
     merge: Floats  # (t,) value of asking about the two halves of a merge
     quality: float  # expected F score over pairs of items
     classes: float  # expected number of blocks that are no part of a larger one: what the partition says as a count
@@ -104,6 +105,7 @@ def worth(micro: Micro, partition: Partition, model: Model, theta: float) -> Wor
     half = min(max(quality, LEAST_F), 1.0) / 2
     return Worth(
         drop * asked * (1 - level) * 2,
+        same,
         inner_drop * (1 - held) * level * 2,
         quality,
         float(_expected_classes(pairs.first, pairs.second, same, partition.size)),

@@ -113,12 +113,13 @@ class EvidenceSampler:
     def warning(self) -> str | None:
         """Return what the person who pays for the answers should know: after 50 of them, that the embedding hardly helps."""
         state = self._look()[0]
-        votes = state.count.votes
-        if len(votes) < HOPELESS_AFTER or (votes > 0).mean() >= HOPELESS_SAME or state.worth.quality >= HOPELESS_QUALITY:
+        votes, answered = state.count.votes, int((state.count.evidence != 0.0).sum())
+        if answered < HOPELESS_AFTER or (votes > 0).mean() >= HOPELESS_SAME or state.worth.quality >= HOPELESS_QUALITY:
             return None
         return (
-            f"{(votes > 0).mean():.0%} of the first {len(votes)} questions were answered with same, and the groups are expected "
-            f"to be right by F = {state.worth.quality:.2f} only: these embeddings hardly tell the groups apart, try others"
+            f"after {answered} answers {(votes > 0).mean():.0%} of the pairs of groups that were asked about are the same, and "
+            f"the groups are expected to be right by F = {state.worth.quality:.2f} only: these embeddings hardly tell the groups "
+            "apart, try others"
         )
 
     # -- from answers to the next partition -----------------------------------------------------------------------------

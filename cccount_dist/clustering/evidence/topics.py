@@ -28,7 +28,8 @@ class Topic:
     left: tuple[int, ...]  # micro-clusters that stand for both sets
     right: tuple[int, ...]
     features: Floats  # (4,)
-    together: bool  # whether the partition puts them together
+    doubt_same: bool  # whether "same" would be a surprise: the partition has them apart
+    doubt_different: bool  # whether "different" would be: the partition has them together, or the model would
     teaches: bool  # nothing was asked between them: the model learns from the answer
     weighty: bool  # so large that a surprising answer is confirmed
     case: int | None = None  # first question about these sets, if this one confirms it
@@ -60,7 +61,8 @@ def topics(micro: Micro, partition: Partition, worth: Worth, count: int, unsure:
             side(micro, left),
             side(micro, right),
             source.features[number].copy(),  # a view would keep the whole partition in memory
-            at >= len(pair),
+            at < len(pair),
+            at >= len(pair) or bool(worth.same[number] > 0.5),
             not known,
             not known and bool(products > CONFIRM * partition.within),
         )

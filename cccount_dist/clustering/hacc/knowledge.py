@@ -4,7 +4,7 @@ Unsure adds no link. An answer that contradicts the earlier ones is kept among t
 that the answers contradict are opened. All of it is a function of the sequence of answers: nothing else is remembered.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,7 +109,24 @@ class Knowledge:
     def grouping(self) -> HaccGrouping:
         forest = self.forest()
         labels = numbered(forest.labels()[self.problem.of_item])
-        return HaccGrouping(labels, self.wanted, self._proven, forest.dead_end, len(self._opened))
+        warning = "; ".join(self._cautions(forest)) or None
+        return HaccGrouping(labels, self.wanted, self._proven, forest.dead_end, len(self._opened), warning=warning)
+
+    def _cautions(self, forest: Forest) -> Iterator[str]:
+        """Say what stood in the way of the grouping that was wanted, and what condensing may have cost."""
+        if self._proven > self.wanted:
+            yield f"the answers prove {self._proven:,} different items, and {self.wanted:,} clusters were asked for"
+        elif forest.dead_end:
+            yield f"the answers keep {forest.clusters:,} clusters apart, and {self.wanted:,} were asked for"
+        if self.micro is not None:
+            unit = self.micro.units()
+            values = [self.answers.get(number) for number, (u, v) in self.asked.items() if unit[u] == unit[v]]
+            known = [value for value in values if value is not None]
+            checked = f"of {len(known):,} that were checked {sum(value != SAME for value in known):,} were wrong"
+            yield (
+                f"{self.micro.items:,} items are grouped as {len(np.unique(unit)):,} micro-clusters of near items: "
+                f"{checked if known else 'none was checked yet'}"
+            )
 
     def _links(self) -> list[Link]:
         """Return the answers that hold: neither unsure nor among the conflicts."""

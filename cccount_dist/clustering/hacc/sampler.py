@@ -12,6 +12,7 @@ from cccount_dist.clustering.hacc.checks import Checks
 from cccount_dist.clustering.hacc.engine import Engine
 from cccount_dist.clustering.hacc.knowledge import HaccGrouping, Knowledge
 from cccount_dist.clustering.hacc.local import LocalEngine
+from cccount_dist.clustering.hacc.pooled import pooled
 from cccount_dist.sampling.constraints import Conflict
 from cccount_dist.sampling.types import DIFFERENT, Answer, Question
 
@@ -76,7 +77,7 @@ class ActiveHacc:
         forest = self._knowledge.forest()
         problem = self._knowledge.problem
         cluster = forest.labels()
-        engine = (LocalEngine if self._local else Engine)(problem.order, forest, problem.beliefs)
+        engine = (LocalEngine if self._local else Engine)(problem.order, forest, pooled(problem.beliefs, forest))
         checks = Checks(self._knowledge, forest, self._outcomes())
         # A pending question holds its clusters: its answer may change everything that could be asked about them.
         taken = np.zeros(forest.clusters, np.uint8)

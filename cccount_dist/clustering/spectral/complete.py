@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from cccount_dist.clustering.spectral.graph import Floats
+from cccount_dist.clustering.spectral.graph import Floats, one_thread
 from cccount_dist.clustering.spectral.placing import place
-from cccount_dist.clustering.spectral.spectrum import one_thread, with_signs
+from cccount_dist.clustering.spectral.spectrum import with_signs
 
 MOST_COMPLETE = 2_000  # items: some seconds there
 

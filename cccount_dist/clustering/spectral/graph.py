@@ -4,16 +4,24 @@ Rows are kept sorted and hold the diagonal. A pair gets its entries when it is f
 place, and each diagonal is summed anew, so that nothing drifts. Memory O(n + pairs asked); a new pair moves O(pairs) bytes.
 """
 
-from copy import copy
+from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 DENSE = 300  # items up to which L is kept as a square matrix, too
+
+
+@lru_cache(maxsize=1)
+def one_thread() -> ThreadpoolController:
+    """What limits BLAS to one thread, so that the number of cores does not change the last digits."""
+    return ThreadpoolController()
 
 
 class RatedGraph:
@@ -82,20 +90,14 @@ class RatedGraph:
         upper = self.is_rated & (rows < self.columns)
         return rows[upper], self.columns[upper].astype(np.int64), -self.values[upper]
 
-    def centred(self) -> "RatedGraph":
-        """Return the graph of weight minus mean weight: as if every pair that was not rated had the mean, and not 0.
+    def operator(self) -> Callable[[Floats], Floats]:
+        """Return x -> L x for x of (n,) or (n, any)."""
+        matrix = self.laplacian()
+        return lambda x: np.asarray(matrix @ x)
 
-        The mean for all pairs adds the same to every eigenvalue but that of the constant vector, and so can be left out.
-        """
-        _, _, weights = self.rated()
-        rows = np.repeat(np.arange(self.items), np.diff(self.starts))
-        diagonal = rows == self.columns
-        values = self.values + np.where(self.is_rated, weights.mean() if len(weights) else 0.0, 0.0)
-        values[diagonal] = 0.0
-        values[diagonal] = -np.bincount(rows, values, self.items)
-        centred = copy(self)
-        centred.values, centred._square = values, None
-        return centred
+    def bound(self) -> float:
+        """Return a bound of the largest |eigenvalue|: the largest sum of a row's absolute values."""
+        return float(np.add.reduceat(np.abs(self.values), self.starts[:-1]).max())
 
     def degrees(self) -> Floats:
         """Return the diagonal of L: the sum of the weights of every item."""

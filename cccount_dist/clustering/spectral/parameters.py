@@ -15,7 +15,8 @@ class SpectralParameters:
     repeats : how often a pair may be rated
     prior : similarities of the nearest neighbours, times this, are weights until the pair is rated; 0: none
     floor : the weight of "different"
-    missing : what the result takes a pair for that was not rated: `either` 0 or the mean, whichever explains more, or `zero`
+    missing : what the result takes a pair for that was not rated: `either` 0 or a guess from the other ratings, whichever
+        explains them better, or `zero`
     """
 
     repeats: int = 3

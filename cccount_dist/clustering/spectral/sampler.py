@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cccount_dist.clustering.spectral.filled import filled
 from cccount_dist.clustering.spectral.graph import Floats, RatedGraph
 from cccount_dist.clustering.spectral.pairs import Pair, connecting_pair, generator, random_pair
 from cccount_dist.clustering.spectral.parameters import Missing
@@ -57,8 +58,8 @@ class SpectralSampler:
     floor : the weight of "different", above 0
     repeats : how often a pair may be rated
     prior : similarities that hold until a pair is rated
-    missing : what the result takes a pair for that was not rated: `zero` as in the paper, or `either` 0 or the mean rating,
-        whichever gives groups that explain the ratings better. Questions are chosen with 0.
+    missing : what the result takes a pair for that was not rated: `zero` as in the paper, or `either` 0 or a guess
+        (`filled.py`), whichever gives groups that explain the ratings better. Questions are chosen with 0.
     """
 
     def __init__(
@@ -131,8 +132,8 @@ class SpectralSampler:
             return no_grouping(self._items, parts, self._rated)
         looks = [self._looked()]
         if self._missing == "either":
-            centred = spectrum(self._graph.centred(), self._clusters, centred=True)
-            looks.append((centred, None if centred is None else place(centred.block, None)))
+            guessed = spectrum(filled(self._graph, self._clusters + 1), self._clusters)
+            looks.append((guessed, None if guessed is None else place(guessed.block, None)))
         usable = [(found, placing) for found, placing in looks if found is not None and placing is not None]
         usable = [(found, placing) for found, placing in usable if found.is_determined]
         if not usable:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from cccount_dist.clustering.spectral.graph import DENSE, Floats, Ints, RatedGraph
-from cccount_dist.clustering.spectral.spectrum import Spectrum, one_thread
+from cccount_dist.clustering.spectral.graph import DENSE, Floats, Ints, RatedGraph, one_thread
+from cccount_dist.clustering.spectral.spectrum import Spectrum
 
 _ACCURACY = 1e-9  # of the residual, beside the right-hand side
 _MOST_ROUNDS = 5_000
@@ -32,9 +32,9 @@ def sensitivity(graph: RatedGraph, found: Spectrum, item: int) -> Floats | None:
 
 
 def _by_cholesky(graph: RatedGraph, found: Spectrum, place: int, target: Floats) -> Floats | None:
-    """Solve with the constant vector and the block lifted to the mean eigenvalue, which makes the matrix positive definite."""
+    """Solve with the constant vector and the block lifted above all others, which makes the matrix positive definite."""
     matrix, value, block = graph.dense(), found.values[place], found.block
-    level = float(np.trace(matrix)) / graph.items
+    level = graph.bound()
     matrix[np.diag_indices_from(matrix)] -= value
     matrix += (value + level) / graph.items
     matrix += (block * (level + value - found.values[:-1])) @ block.T

@@ -8,16 +8,14 @@ Time O(n³) dense, O(iterations · (n + pairs)) sparse; memory 8 n² bytes dense
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 from scipy.linalg import LinAlgError, eigh
 from scipy.sparse import csc_array, eye_array
 from scipy.sparse.linalg import ArpackError, LinearOperator, SuperLU, eigsh, splu
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from cccount_dist.clustering.spectral.graph import DENSE, Floats, RatedGraph
+from cccount_dist.clustering.spectral.graph import DENSE, Floats, RatedGraph, one_thread
 
 MOST_DENSE = 5_000
 TREE_LIKE = 1.5  # pairs for each item, up to which the factors of L stay sparse
@@ -52,31 +50,24 @@ class Spectrum:
         return self.gap > _SMALL_GAP
 
 
-@lru_cache(maxsize=1)
-def one_thread() -> ThreadpoolController:
-    """What limits BLAS to one thread, so that the number of cores does not change the last digits."""
-    return ThreadpoolController()
-
-
-def spectrum(graph: RatedGraph, count: int, warm: Floats | None = None, *, centred: bool = False) -> Spectrum | None:
+def spectrum(graph: RatedGraph, count: int, warm: Floats | None = None) -> Spectrum | None:
     """Return the `count` smallest eigenpairs of a connected graph beside the constant one; None if they cannot be resolved.
 
-    `warm` (n, any) are vectors to start from. The result is a function of the graph's content and of `warm`. A `centred` graph
-    has negative weights, too, and may have negative eigenvalues.
+    `warm` (n, any) are vectors to start from. The result is a function of the graph's content and of `warm`.
     """
     with one_thread().limit(limits=1, user_api="blas"):
         if graph.items <= max(DENSE, 4 * count):
             return _dense(graph, count)
-        near_tree = np.count_nonzero(graph.values < 0.0) < 2 * TREE_LIKE * graph.items and not centred
+        near_tree = type(graph) is RatedGraph and np.count_nonzero(graph.values < 0.0) < 2 * TREE_LIKE * graph.items
         found = _near_tree(graph, count) if near_tree else _lanczos(graph, count, warm)
-        if found is not None and _residual(graph, found) <= max(_RESIDUAL * abs(found.values[-2]), _ROUNDING * _largest(graph)):
+        if found is not None and _residual(graph, found) <= max(_RESIDUAL * abs(found.values[-2]), _ROUNDING * graph.bound()):
             return found
         return _dense(graph, count) if graph.items <= MOST_DENSE else None
 
 
 def _dense(graph: RatedGraph, count: int) -> Spectrum | None:
     try:
-        matrix = graph.dense() + _largest(graph) / graph.items  # the constant vector goes to the other end
+        matrix = graph.dense() + graph.bound() / graph.items  # the constant vector goes to the other end
         values, vectors = eigh(matrix, subset_by_index=[0, count - 1], driver="evr", overwrite_a=True, check_finite=False)
     except LinAlgError:
         return None
@@ -84,17 +75,17 @@ def _dense(graph: RatedGraph, count: int) -> Spectrum | None:
 
 
 def _lanczos(graph: RatedGraph, count: int, warm: Floats | None) -> Spectrum | None:
-    matrix, lift = graph.laplacian(), _largest(graph)
+    times, lift = graph.operator(), graph.bound()
 
     def product(x: Floats) -> Floats:
         x = x.ravel()
-        return np.asarray(matrix @ x + lift * x.mean())
+        return np.asarray(times(x) + lift * x.mean())
 
     return _arpack(product, graph.items, count, warm, which="SA")
 
 
 def _near_tree(graph: RatedGraph, count: int) -> Spectrum | None:
-    shift = 1e-6 * _largest(graph) / graph.items
+    shift = 1e-6 * graph.bound() / graph.items
     matrix = csc_array(graph.laplacian() + shift * eye_array(graph.items))
     matrix.eliminate_zeros()  # questions that wait for their answer
     factors: SuperLU = splu(matrix, permc_spec="MMD_AT_PLUS_A")
@@ -137,10 +128,5 @@ def with_signs(vectors: Floats) -> Floats:
     return vectors * np.where(signs == 0.0, 1.0, signs)
 
 
-def _largest(graph: RatedGraph) -> float:
-    """A bound of the largest eigenvalue: the largest sum of a row's absolute values."""
-    return float(np.add.reduceat(np.abs(graph.values), graph.starts[:-1]).max())
-
-
 def _residual(graph: RatedGraph, found: Spectrum) -> float:
-    return float(np.abs(graph.laplacian() @ found.vectors - found.vectors * found.values).max())
+    return float(np.abs(graph.operator()(found.vectors) - found.vectors * found.values).max())

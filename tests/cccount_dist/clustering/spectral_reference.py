@@ -56,3 +56,24 @@ def best_score(graph: RatedGraph, places: Floats, sensitivities: Floats) -> tupl
         deviation = float(graph.deviation[place]) if graph.has(i, j) else UNKNOWN
         scores[i, j] = deviation * abs(float(((places[i] - places[j]) * (sensitivities[i] - sensitivities[j])).sum()))
     return max(scores.values()), scores
+
+
+def guessed(weight: Floats, rank: int, rounds: int = 20, ridge: float = 2.0) -> Floats:
+    """What a matrix of low rank says about every pair, item by item."""
+    items, known = len(weight), weight > 0.0
+    mean = weight[known].mean()
+    above = np.where(known, weight - mean, 0.0)
+    values, vectors = np.linalg.eigh(above)
+    largest = np.argsort(-np.abs(values))[:rank]
+    signs = np.sign(values[largest])
+    factors = vectors[:, largest] * np.sqrt(np.abs(values[largest]) * items * (items - 1) / known.sum())
+    deviation = np.sqrt(np.square(above[known]).mean())
+    for _ in range(rounds):
+        solved = np.zeros_like(factors)
+        for item in range(items):
+            others = (factors * signs)[known[item]]
+            solved[item] = np.linalg.solve(
+                others.T @ others + ridge * deviation * np.eye(rank), others.T @ above[item][known[item]]
+            )
+        factors = (factors + solved) / 2
+    return np.asarray(mean + factors * signs @ factors.T)

@@ -91,3 +91,5 @@ def test_parameters_reach_the_method() -> None:
         PairwiseClusterer("apc", parameters={"speed": 1}).fit(X, oracle=same)
     with pytest.raises(InputError, match="stop is 2"):
         PairwiseClusterer("evidence", parameters={"stop": 2}).fit(X, oracle=same)
+    with pytest.raises(InputError, match=r"wrong answers are none, estimate, or two rates"):
+        PairwiseClusterer("evidence", parameters={"wrong_answers": "few"}).fit(X, oracle=same)

@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from cccount_dist.clustering.hacc.condense import condense, contradicted
 from cccount_dist.clustering.hacc.consensus import agreements, many_runs, one_run
-from cccount_dist.clustering.hacc.engine import Beliefs
+from cccount_dist.clustering.hacc.engine import EXCLUDED, Beliefs
 from cccount_dist.clustering.hacc.forest import grow
 from cccount_dist.clustering.hacc.local import LocalEngine
 from cccount_dist.clustering.hacc.metrics import jcc
 from cccount_dist.clustering.hacc.order import order_of, squared_distances, whole_numbers
+from cccount_dist.clustering.hacc.pooled import pooled
 from cccount_dist.clustering.hacc.problem import plain
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from storage.errors import InputError
@@ -93,6 +94,26 @@ def test_local_effects_are_those_of_a_cut_or_a_union() -> None:
     # A union: 4 pairs stay, 6 come; P is 1/2. The best cut loses 2 of 4 pairs.
     assert not choice.split
     assert choice.value == pytest.approx(0.5 * (1 - 4 / 10))
+
+
+def test_beliefs_about_must_linked_units_are_their_mean() -> None:
+    random = np.random.default_rng(2)
+    counts = random.integers(0, 101, (12, 12)).astype(np.uint8)
+    counts = np.triu(counts, 1) + np.triu(counts, 1).T
+    counts[0, 5] = counts[5, 0] = EXCLUDED
+    beliefs = Beliefs(counts, 100)
+    order = order_of(squared_distances(random.standard_normal((12, 2)).astype(np.float32)))
+    weight, nothing = np.ones(12, np.int64), np.empty((0, 2), np.int64)
+    assert pooled(beliefs, grow(order, weight, nothing, nothing, 3)) is beliefs
+    forest = grow(order, weight, np.array([[0, 1], [1, 2], [5, 7], [8, 9]]), nothing, 3)
+    found = pooled(beliefs, forest).agreements
+    assert (found == found.T).all()
+    assert (np.flatnonzero(found == EXCLUDED) == [5, 60]).all()
+    for i, j in zip(*np.triu_indices(12, 1), strict=True):
+        mine, others = np.flatnonzero(forest.leaf == forest.leaf[i]), np.flatnonzero(forest.leaf == forest.leaf[j])
+        pairs = counts[np.ix_(mine, others)].ravel()
+        if forest.leaf[i] != forest.leaf[j] and found[i, j] != EXCLUDED:
+            assert found[i, j] == np.floor(pairs[pairs != EXCLUDED].mean() + 0.5)
 
 
 def test_more_items_than_memory_allows_are_refused_with_what_to_do() -> None:

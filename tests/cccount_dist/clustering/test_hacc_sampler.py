@@ -1,6 +1,7 @@
 """Active-HACC as a sampler: batches, replay, unsure answers, contradictions, missing vectors, condensation."""
 
 import random
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.datasets import load_iris
 
+from cccount_dist.clustering.hacc.build import knowledge_of
 from cccount_dist.clustering.hacc.knowledge import HaccGrouping
 from cccount_dist.clustering.hacc.metrics import jcc, rwcp
 from cccount_dist.clustering.methods import GroupingInputs, make_grouper
@@ -150,6 +152,7 @@ def test_more_clusters_come_out_when_answers_prove_more() -> None:
     result = one.result()
     assert isinstance(result, HaccGrouping)
     assert (result.wanted, result.proven, result.clusters) == (2, 5, 5)
+    assert result.warning == "the answers prove 5 different items, and 2 clusters were asked for"
     assert jcc(LABELS, result.labels) == 1.0
 
 
@@ -171,7 +174,27 @@ def test_a_micro_cluster_that_answers_contradict_is_opened() -> None:
     result = one.result()
     assert isinstance(result, HaccGrouping)
     assert result.opened > 3
+    assert re.search(
+        r"26 items .* 12 micro-clusters of near items: of \d+ that were checked \d+ were wrong", result.warning or ""
+    )
     assert jcc(labels, result.labels) > 0.9
+
+
+def test_what_condensing_may_cost_is_said_before_anybody_was_asked_and_a_plain_grouping_has_no_caution() -> None:
+    assert (sampler(CONDENSED).result().warning or "").endswith("micro-clusters of near items: none was checked yet")
+    assert sampler(make_inputs(VECTORS, 5, {"runs": 10})).result().warning is None
+
+
+def test_a_dead_end_is_said() -> None:
+    # 1 and 2 are nearest and become one; 0 and 3 may then join neither it nor each other, though {0, 2} and {1, 3} would do.
+    inputs = make_inputs(np.array([[0.0, 1.0], [1.0, 1.0], [1.1, 1.0], [2.2, 1.0]], np.float32), 2, {"runs": 10}, k=3)
+    knowledge = knowledge_of(inputs, np.arange(4))
+    for u, v in ((0, 1), (0, 3), (2, 3)):
+        knowledge.tell([Answer(knowledge.ask(u, v), u, v, 0.0)])
+    result = knowledge.grouping()
+    assert result.labels.tolist() == [0, 1, 1, 2]
+    assert result.dead_end
+    assert result.warning == "the answers keep 3 clusters apart, and 2 were asked for"
 
 
 @pytest.mark.parametrize(
@@ -191,10 +214,11 @@ def test_wrong_parameters_are_refused_by_name(clusters: int | None, parameters: 
         sampler(make_inputs(VECTORS, clusters, parameters))
 
 
-def test_iris_is_well_categorised_after_three_questions() -> None:
+@pytest.mark.parametrize("seed", range(3))
+def test_iris_is_well_categorised_after_two_questions(seed: int) -> None:  # the paper needs three
     x, y = load_iris(return_X_y=True)
     x = ((x - x.min(axis=0)) / np.ptp(x, axis=0)).astype(np.float32)  # every feature from 0 to 1
     near = neighbors_in_memory(x, 10, "euclidean")
-    one = sampler(GroupingInputs(x, near.index, near.similarity, 0, 3))
-    drive(one, LabelOracle(y), budget=3, batch=1)
+    one = sampler(GroupingInputs(x, near.index, near.similarity, seed, 3))
+    drive(one, LabelOracle(y), budget=2, batch=1)
     assert round(rwcp(y, one.result().labels), 2) == 0.97
