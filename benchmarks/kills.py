@@ -37,6 +37,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=None, help="where the temporary folder is made")
     parser.add_argument("--write", type=Path, default=None, help="put the table into this page of the documentation")
     parser.add_argument("--seconds", type=float, default=math.inf, help="no more kills after this time; what was done is shown")
+    parser.add_argument("--budget", type=int, default=200, help="answers of the campaign that `advance` works on")
     parser.add_argument("--only", choices=("server", "advance"), default=None)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
@@ -49,7 +50,9 @@ def main() -> None:
             )
         if options.only != "server":
             place, labels = _digits(Path(name), 300)
-            killed, equal, answers = kill_advance(place, options.kills, budget=200, labels=labels, seconds=options.seconds)
+            killed, equal, answers = kill_advance(
+                place, options.kills, budget=options.budget, labels=labels, seconds=options.seconds
+            )
             line = f"| {killed:,} | {answers:,} | {'yes, bit for bit' if equal else 'NO'} |"
             _show("kills-advance", ["| kills | answers | ends as undisturbed |", "|---:|---:|---|", line], options.write)
 

@@ -8,26 +8,35 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.killing import answer_some, kill_advance, kill_the_server, same_content
+from benchmarks.killing import answer_some, same_content
 from flows.campaign import advance
 from flows.counting import CountOptions, count
 from flows.verify import verify
 from storage.campaigns import CampaignFolder
 from storage.workspace import Workspace
-from tests.flows.conftest import environment
+from tests.flows.conftest import ROOT, environment
 
 
-def test_a_server_that_is_killed_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    outcome = kill_the_server(tmp_path / "ws", 12)
-    assert (outcome.lost, outcome.doubled) == (0, 0)
-    assert outcome.acknowledged <= outcome.stored <= outcome.acknowledged + 1, "at most the last one was not acknowledged"
+def _killed(*arguments: str) -> list[str]:
+    """The figures of `benchmarks.kills`, in a process of its own: the fork server of the tests has other modules loaded."""
+    command = [sys.executable, "-m", "benchmarks.kills", *arguments]
+    shown = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=220, check=False, cwd=ROOT)
+    assert shown.returncode == 0, shown.stderr
+    (row,) = [line for line in shown.stdout.splitlines() if line.startswith("| ") and "kills" not in line]
+    return [cell.strip() for cell in row.strip("|").split("|")]
 
 
-def test_an_advance_that_is_killed_changes_nothing(workspace: Path, labels: NDArray[np.int64]) -> None:
-    killed, equal, answers = kill_advance(workspace, 8, budget=20, labels=labels)
-    assert killed == 8
-    assert answers >= 20
-    assert equal, "questions, answers and the estimate are those of an undisturbed run"
+def test_a_server_that_is_killed_loses_and_doubles_nothing() -> None:
+    kills, acknowledged, stored, lost, doubled = map(int, _killed("--only", "server", "--kills", "12"))
+    assert (kills, lost, doubled) == (12, 0, 0)
+    assert acknowledged <= stored <= acknowledged + 1, "at most the last one was not acknowledged"
+
+
+def test_an_advance_that_is_killed_changes_nothing() -> None:
+    killed, answers, equal = _killed("--only", "advance", "--kills", "8", "--budget", "20")
+    assert int(killed) == 8
+    assert int(answers) >= 20
+    assert equal == "yes, bit for bit", "questions, answers and the estimate are those of an undisturbed run"
 
 
 def test_two_advances_at_once_are_harmless(workspace: Path, labels: NDArray[np.int64]) -> None:
