@@ -11,7 +11,6 @@ import multiprocessing
 import os
 import random
 import shutil
-import socket
 import time
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
@@ -30,6 +29,7 @@ from storage.campaigns import CampaignFolder
 from storage.collection import collection_table
 from storage.settings import Goal, Settings
 from storage.workspace import Workspace
+from tests.servers import free_port
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["benchmarks.warm", "benchmarks.killing"])
@@ -83,7 +83,7 @@ def kill_the_server(root: Path, kills: int, *, seconds: float = math.inf, seed: 
     folder.create(SETTINGS, Goal(20_000, "people"))
     folder.log.append_questions(questions_table(questions, number=0, after=0))
     acknowledged: list[str] = []
-    port, killed = _free_port(), 0
+    port, killed = free_port(), 0
     usual = 0.05  # seconds of an answer: about four are given between two kills, however busy the machine is
     while killed < kills and time.monotonic() - began < seconds:
         victims = [CONTEXT.Process(target=serve, args=(str(root), port), daemon=True)]
@@ -134,12 +134,6 @@ def _wait_for(port: int) -> None:
         else:
             return
     raise RuntimeError("the server did not start within a minute")
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
 
 
 # -- advance --------------------------------------------------------------------------------------------------------------

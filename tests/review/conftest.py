@@ -18,6 +18,7 @@ from cccount_dist.review.signin import Door
 from flows.review import Unattended
 from storage.workspace import Workspace
 from tests.review.gallery import make_gallery
+from tests.servers import free_port
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = [
@@ -55,8 +56,7 @@ class Served:
     def __init__(self, workspace: Workspace, local: str | None) -> None:
         self.workspace = workspace
         self.local = local
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
