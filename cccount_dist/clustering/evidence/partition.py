@@ -132,14 +132,16 @@ class Builder:
         loose = np.flatnonzero(unit < 0)
         unit[loose] = old.blocks - int(gone.sum()) + np.arange(len(loose))
         units = self._loosened(old, gone, loose)
-        stay = ~(gone[old.pairs.first] | gone[old.pairs.second])
         fresh = self._fresh(loose, unit, units)
+        first, second, link, known = _staying(
+            old.pairs.first, old.pairs.second, old.pairs.link, old.pairs.features, unit_of_block
+        )
         pairs = Pairs(
-            np.concatenate([unit_of_block[old.pairs.first[stay]].astype(np.int32), fresh.first]),
-            np.concatenate([unit_of_block[old.pairs.second[stay]].astype(np.int32), fresh.second]),
-            np.concatenate([old.pairs.link[stay], fresh.link]),
-            np.zeros(int(stay.sum()) + len(fresh.link)),
-            np.concatenate([old.pairs.features[stay], fresh.features]),
+            np.concatenate([first, fresh.first]),
+            np.concatenate([second, fresh.second]),
+            np.concatenate([link, fresh.link]),
+            np.zeros(len(link) + len(fresh.link)),
+            np.concatenate([known, fresh.features]),
         )
         inside = ~gone[old.block[old.merges.left]]
         merges = Merges(*(getattr(old.merges, name)[inside] for name in Merges.__slots__))
@@ -191,14 +193,7 @@ class Builder:
         a, b = unit[evidence.first], unit[evidence.second]
         count = len(units.size)
         low, high, value = _summed(np.minimum(a, b), np.maximum(a, b), evidence.value, count)
-        wanted = low * count + high
-        have = pairs.first.astype(np.int64) * count + pairs.second
-        held, new = np.zeros(len(have)), np.ones(len(wanted), bool)
-        if len(wanted):
-            at = np.minimum(np.searchsorted(wanted, have), len(wanted) - 1)
-            found = np.flatnonzero(wanted[at] == have)
-            held[found] = value[at[found]]
-            new[at[found]] = False
+        held, new = _held(pairs.first, pairs.second, low, high, value, count)
         first, second, link = low[new], high[new], np.zeros(int(new.sum()))
         return Pairs(
             np.concatenate([pairs.first, first.astype(np.int32)]),
@@ -297,6 +292,42 @@ def _standing(made, surely, kept_is_smaller, order, start, standing):  # type: i
         following[last[kept]] = gone
         last[kept] = last[gone]
     return out
+
+
+@njit(**OPTIONS)
+def _staying(first, second, link, known, number):  # type: ignore[no-untyped-def]
+    """Return the pairs of which both units stay (have a new number), under the new numbers."""
+    count = 0
+    for p in range(len(first)):
+        count += number[first[p]] >= 0 and number[second[p]] >= 0
+    out_first, out_second = np.empty(count, np.int32), np.empty(count, np.int32)
+    out_link, out_known = np.empty(count), np.empty((count, 4))
+    at = 0
+    for p in range(len(first)):
+        a, b = number[first[p]], number[second[p]]
+        if a >= 0 and b >= 0:
+            out_first[at], out_second[at], out_link[at] = a, b, link[p]
+            for i in range(4):
+                out_known[at, i] = known[p, i]
+            at += 1
+    return out_first, out_second, out_link, out_known
+
+
+@njit(**OPTIONS)
+def _held(first, second, low, high, value, units):  # type: ignore[no-untyped-def]
+    """Return the evidence of each pair, and which evidence (by `low`, ascending) belongs to none of them."""
+    start = np.zeros(units + 1, np.int64)
+    for x in low:
+        start[x + 1] += 1
+    start = np.cumsum(start)
+    held, new = np.zeros(len(first)), np.ones(len(low), np.bool_)
+    for p in range(len(first)):
+        for w in range(start[first[p]], start[first[p] + 1]):
+            if high[w] == second[p]:
+                held[p] = value[w]
+                new[w] = False
+                break
+    return held, new
 
 
 def _summed(low: Ints, high: Ints, value: Floats, units: int) -> tuple[Ints, Ints, Floats]:

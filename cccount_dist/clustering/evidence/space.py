@@ -13,7 +13,8 @@ from numba import njit
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from cccount_dist.clustering.evidence.kernels import OPTIONS, squared_distance
+from cccount_dist.clustering.distance import padded, squared_distance
+from cccount_dist.clustering.evidence.kernels import OPTIONS
 
 ROUNDS = 2
 MUTUAL = 5  # neighbours among which mutual ones are looked for
@@ -44,7 +45,7 @@ def sharpened(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> tup
                 break
             root = np.linalg.cholesky(scatter + SHRINK * mean * np.eye(len(scatter)))
             found = _mapped(vectors, centre, np.linalg.inv(root).T, unit=unit)
-        lists = _renewed(found, lists, min(REACH, lists.shape[1]))
+        lists = _renewed(padded(found), lists, min(REACH, lists.shape[1]))
     return found, lists
 
 

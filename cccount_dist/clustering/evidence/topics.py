@@ -43,14 +43,17 @@ def again_about(topic: Topic, case: int) -> Topic:
 def topics(micro: Micro, partition: Partition, worth: Worth, count: int, unsure: NDArray[np.int64]) -> Iterator[Topic]:
     """Yield the `count` most valuable topics, most valuable first."""
     pair, merge = best_first(worth.pair, count), best_first(worth.merge, count)
-    halves = [_blocks(partition, int(p)) for p in pair] + [_halves(partition, int(t)) for t in merge]
     value = np.concatenate([worth.pair[pair], worth.merge[merge]])
+
+    def halves(at: int) -> tuple[Ints, Ints]:
+        return _blocks(partition, int(pair[at])) if at < len(pair) else _halves(partition, int(merge[at - len(pair)]))
+
     if len(unsure):
-        value = value * [_UNSURE ** _between(partition, unsure, left, right) for left, right in halves]
+        value = value * [_UNSURE ** _between(partition, unsure, *halves(at)) for at in range(len(value))]
     for at in np.argsort(-value, kind="stable")[:count].tolist():
         if value[at] <= 0.0:
             return
-        left, right = halves[at]
+        left, right = halves(at)
         source: Pairs | Merges = partition.pairs if at < len(pair) else partition.merges
         number = int(pair[at]) if at < len(pair) else int(merge[at - len(pair)])
         products = micro.size[left].sum() * micro.size[right].sum()
