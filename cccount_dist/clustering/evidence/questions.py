@@ -29,6 +29,7 @@ class Worth:
     pair: Floats  # (P,) value of asking about two blocks
     same: Floats  # (P,) P(same) of two blocks
     merge: Floats  # (t,) value of asking about the two halves of a merge
+    held: Floats  # (t,) P(same) of the two halves
     quality: float  # expected F score over pairs of items
     theta: float  # log-odds from which two blocks are merged
 
@@ -112,6 +113,7 @@ def worth(micro: Micro, partition: Partition, model: Model, theta: float) -> Wor
         drop * asked * (1 - level) * 2,
         same,
         inner_drop * (1 - held) * level * 2,
+        held,
         quality,
         float(np.log(half / (1 - half))),
     )

@@ -98,7 +98,8 @@ class EvidenceSampler:
         state = self._look()[0]
         block, label = state.partition.block, self._micro.label
         labels = numbered(np.where(label >= 0, block[label], -1))
-        return Grouping(labels, warning=self.warning(), expected_classes=expected_classes(state.partition, state.worth))
+        classes = expected_classes(state.partition, state.worth)
+        return Grouping(labels, warning=self.warning(), expected_classes=classes, expected_quality=state.worth.quality)
 
     @property
     def done(self) -> bool:
