@@ -5,10 +5,13 @@ count j with probability P(j) = E Binomial(j; S, q), and is not seen with probab
 
     log L = D log λ - λ (1 - p0) + Σ log P(n_j),        K = D + Poisson(λ p0)
 
-on a grid of spread and mean size, flat in log K. No random numbers: quantiles of the mixture of Poisson laws are solved for.
-The table of sizes takes about 10 MB and is made once for each n; a posterior takes some milliseconds.
+on a grid of spread and mean size, flat in log K. If F of the clusters seen are parts of others, a share φ = F / (t - D + F) of
+the items that should have matched founded clusters: a count c shows as 1 + Binomial(c - 1, 1 - φ), and λ φ E[(c - 1)⁺] more
+clusters show a count of 1. No random numbers: quantiles of the mixture of Poisson laws are solved for. The table of sizes takes
+about 10 MB and is made once for each n; a posterior takes some milliseconds, some tens with false splits.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -28,6 +31,8 @@ SIZES = 160  # sizes on the grid: every whole number while they are small, then 
 PRIOR_SPREAD, EQUAL, EQUAL_SHARE = 0.8, 0.3, 0.3
 UNEQUAL_MEAN, UNEQUAL_DEVIATION = 0.7, 0.45
 _NEGLIGIBLE = 1e-7  # posterior weight of a grid point that is left out
+_MOST_LOST = 0.9  # of the items that should have matched, if none did
+_SMALL, _FOLLOWED = 12, 48  # with false splits: counts up to the first are followed, each from true counts up to the second
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,42 +106,85 @@ class Posterior:
         return float(clusters[order][np.searchsorted(reached, 0.5 * reached[-1])])
 
 
-def log_likelihood(table: SizeTable, counts: NDArray[np.int64], items: int) -> tuple[Floats, Floats]:
-    """Return log L and the mean number λ p0 of clusters not seen, for every row of the table."""
-    share = min(int(counts.sum()) / items, 1 - 1e-9)
-    values, times = np.unique(counts, return_counts=True)
-    chosen, size = values[:, None].astype(np.float64), table.sizes
-    rest = np.maximum(size - chosen, 0.0)
-    log_binomial = gammaln(size + 1) - gammaln(chosen + 1) - gammaln(rest + 1) + chosen * np.log(share) + rest * np.log1p(-share)
-    with _libraries().limit(limits=1, user_api="blas"):  # so small a product only waits for threads
-        shown = table.weights @ np.exp(np.where(size >= chosen, log_binomial, -700.0)).T
-        unseen = table.weights @ np.exp(size * np.log1p(-share))
-    likelihood = len(counts) * np.log(table.clusters) - table.clusters * (1 - unseen) + np.log(shown + 1e-300) @ times
-    return likelihood, table.clusters * unseen
+class Likelihood:
+    """log L of the counts seen, and the mean number λ p0 of clusters not seen, for every row of the table."""
+
+    def __init__(self, table: SizeTable, counts: NDArray[np.int64], items: int) -> None:
+        self._table, self._seen = table, len(counts)
+        self._matches = int(counts.sum()) - self._seen
+        self._share = min(int(counts.sum()) / items, 1 - 1e-9)
+        self._values, self._times = np.unique(counts, return_counts=True)
+        with _libraries().limit(limits=1, user_api="blas"):
+            self._missing: Floats = table.weights @ np.exp(table.sizes * np.log1p(-self._share))
+        self._drawn: Floats | None = None  # P(c) for small c, for those that show fewer
+        self.unseen: Floats = table.clusters * self._missing
+
+    def log(self, false_splits: int = 0) -> Floats:
+        """Return log L if so many of the clusters seen are parts of others."""
+        spurious: float | Floats = 0.0
+        if false_splits == 0:
+            shown = self._chances(self._values, self._share)
+        else:
+            lost = min(false_splits / (self._matches + false_splits), _MOST_LOST)
+            shown = self._shown(lost)
+            mean = self._table.weights @ self._table.sizes
+            spurious = lost * np.maximum(mean * self._share - (1 - self._missing), 0.0)
+            if self._values[0] == 1:
+                shown[:, 0] += spurious
+        clusters = self._table.clusters
+        expected = clusters * (1 - self._missing + spurious)
+        return np.asarray(self._seen * np.log(clusters) - expected + np.log(shown + 1e-300) @ self._times)
+
+    def _chances(self, values: NDArray[np.int64], share: float) -> Floats:
+        """P(count = value) of a cluster, if that share of the items is drawn: (rows, values)."""
+        chosen, size = values[:, None].astype(np.float64), self._table.sizes
+        rest = np.maximum(size - chosen, 0.0)
+        ways = gammaln(size + 1) - gammaln(chosen + 1) - gammaln(rest + 1)
+        log_binomial = np.where(size >= chosen, ways + chosen * np.log(share) + rest * np.log1p(-share), -700.0)
+        with _libraries().limit(limits=1, user_api="blas"):  # so small a product only waits for threads
+            return np.asarray(self._table.weights @ np.exp(log_binomial).T)
+
+    def _shown(self, lost: float) -> Floats:
+        """P(a cluster shows each value), if each of its items after the first is lost with that probability.
+
+        For large counts it makes no difference whether the first one can be lost, too: the share that is drawn is smaller.
+        """
+        if self._drawn is None:
+            self._drawn = self._chances(np.arange(1, _FOLLOWED + 1), self._share)
+        small = self._values <= _SMALL
+        counts, shown = np.arange(1.0, _FOLLOWED + 1)[:, None], self._values[small][None, :].astype(np.float64)
+        rest = np.maximum(counts - shown, 0.0)
+        ways = gammaln(counts) - gammaln(shown) - gammaln(rest + 1)
+        kept = np.where(counts >= shown, np.exp(ways + (shown - 1) * np.log1p(-lost) + rest * np.log(lost)), 0.0)
+        with _libraries().limit(limits=1, user_api="blas"):
+            parts = [self._drawn @ kept]
+        if not small.all():
+            parts.append(self._chances(self._values[~small], self._share * (1.0 - lost)))
+        return np.concatenate(parts, axis=1)
 
 
-def mixture_posteriors(cases: list[tuple[float, NDArray[np.int64]]], items: int) -> tuple[Posterior, Posterior]:
+def mixture_posteriors(
+    counts: NDArray[np.int64], items: int, cases: Sequence[tuple[float, int]] = ((1.0, 0),)
+) -> tuple[Posterior, Posterior]:
     """Return the posterior of the number of clusters under each of the two priors.
 
     Parameters
     ----------
-    cases : (weight, counts of each cluster seen); more than one where it is not certain what was seen
+    counts : drawn items of each cluster seen
+    cases : (weight, how many of the clusters seen are parts of others)
     """
     table = size_table(items)
-    found = [(share, len(counts), *log_likelihood(table, counts, items)) for share, counts in cases]
-    most = float(items - int(cases[0][1].sum()) + max(len(counts) for _, counts in cases))
-    first, second = (_posterior(found, log_prior, most) for log_prior in table.log_priors)
+    likelihood = Likelihood(table, counts, items)
+    logs = [np.log(weight) + likelihood.log(number) for weight, number in cases]
+    seen = [float(len(counts) - number) for _, number in cases]
+    most = float(items - int(counts.sum()) + len(counts))
+    first, second = (_posterior(seen, [log + prior for log in logs], likelihood.unseen, most) for prior in table.log_priors)
     return first, second
 
 
-def _posterior(found: list[tuple[float, int, Floats, Floats]], log_prior: Floats, most: float) -> Posterior:
-    parts = []
-    for share, seen, likelihood, unseen in found:
-        logs = likelihood + log_prior
-        weight = np.exp(logs - logs.max())
-        weight /= weight.sum()
-        keep = weight > _NEGLIGIBLE
-        kept = weight[keep] / weight[keep].sum() * share
-        parts.append((np.full(len(kept), float(seen)), unseen[keep], kept))
-    seen_, mean, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Posterior(seen_, mean, weights / weights.sum(), most)
+def _posterior(seen: list[float], logs: list[Floats], unseen: Floats, most: float) -> Posterior:
+    weights = np.exp(np.stack(logs) - max(float(log.max()) for log in logs))
+    weights /= weights.sum()
+    case, row = np.nonzero(weights > _NEGLIGIBLE)
+    kept = weights[case, row]
+    return Posterior(np.array(seen)[case], unseen[row], kept / kept.sum(), most)
