@@ -6,7 +6,7 @@ from typing import Literal
 
 from storage.errors import InputError
 
-Missing = Literal["zero", "either"]
+Missing = Literal["guess", "zero"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,14 +15,13 @@ class SpectralParameters:
     repeats : how often a pair may be rated
     prior : similarities of the nearest neighbours, times this, are weights until the pair is rated; 0: none
     floor : the weight of "different"
-    missing : what the result takes a pair for that was not rated: `either` 0 or a guess from the other ratings, whichever
-        explains them better, or `zero`
+    missing : what the result takes a pair for that was not rated: a `guess` from the other ratings, or `zero` as in the paper
     """
 
     repeats: int = 3
     prior: float = 0.0
     floor: float = 1e-4
-    missing: Missing = "either"
+    missing: Missing = "guess"
 
 
 def parameters_from(given: Mapping[str, str | int | float | bool]) -> SpectralParameters:
@@ -43,9 +42,9 @@ def parameters_from(given: Mapping[str, str | int | float | bool]) -> SpectralPa
         raise InputError(f"prior is {prior:g}: it must lie between 0 (none) and 1")
     if not 0.0 < floor < 1.0:
         raise InputError(f"floor is {floor:g}: it must lie between 0 and 1")
-    if missing not in ("either", "zero"):
-        raise InputError(f"missing is {missing!r}: use either or zero")
-    return SpectralParameters(int(repeats), prior, floor, "zero" if missing == "zero" else "either")
+    if missing not in ("guess", "zero"):
+        raise InputError(f"missing is {missing!r}: use guess or zero")
+    return SpectralParameters(int(repeats), prior, floor, "zero" if missing == "zero" else "guess")
 
 
 def _number(name: str, value: object) -> float:
