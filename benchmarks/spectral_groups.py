@@ -57,7 +57,7 @@ def all_ways(similarity: Floats, truth: Labels, seed: int) -> list[list[float]]:
         values = [ari(truth, sampler.result().labels) for sampler in (chosen, random)]
         chosen._missing = "zero"
         values.append(ari(truth, chosen.result().labels))
-        chosen._missing = "guess"
+        chosen._missing = "either"
         square = -chosen._graph.dense()
         np.fill_diagonal(square, 0.0)
         found.append([*values, ari(truth, recursive(square, square > 0.0, clusters))])

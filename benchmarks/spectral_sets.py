@@ -22,7 +22,7 @@ Labels = NDArray[np.int64]
 Rate = Callable[[int, int], float]
 Sets = dict[str, tuple[Floats, Labels]]
 ENOUGH = 0.05
-FILLINGS: tuple[Missing, ...] = ("zero", "guess")
+FILLINGS: tuple[Missing, ...] = ("zero", "either")
 
 
 def kernel(features: Floats) -> Floats:

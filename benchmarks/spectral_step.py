@@ -81,7 +81,7 @@ def one_step(similarity: Floats, wanted: Labels, share: float, seed: int) -> lis
 def _errors(graph: RatedGraph, wanted: Labels) -> dict[Missing, float]:
     errors: dict[Missing, float] = {}
     for missing in FILLINGS:
-        found = spectrum(filled(graph, 3) if missing == "guess" else graph, 2)
+        found = spectrum(filled(graph, 3) if missing == "either" else graph, 2)
         assert found is not None
         errors[missing] = error(place(found.block, None).labels, wanted)
     return errors

@@ -84,6 +84,12 @@ class RatedGraph:
         """Return L as a square matrix of its own."""
         return np.asarray(self.laplacian().toarray()) if self._square is None else self._square.copy()
 
+    def rated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """Return the pairs that were rated, each once, and their weights."""
+        rows = np.repeat(np.arange(self.items), np.diff(self.starts))
+        upper = self.is_rated & (rows < self.columns)
+        return rows[upper], self.columns[upper].astype(np.int64), -self.values[upper]
+
     def operator(self) -> Callable[[Floats], Floats]:
         """Return x -> L x for x of (n,) or (n, any)."""
         matrix = self.laplacian()

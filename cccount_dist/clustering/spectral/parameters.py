@@ -6,7 +6,7 @@ from typing import Literal
 
 from storage.errors import InputError
 
-Missing = Literal["guess", "zero"]
+Missing = Literal["zero", "either"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +15,14 @@ class SpectralParameters:
     repeats : how often a pair may be rated
     prior : similarities of the nearest neighbours, times this, are weights until the pair is rated; 0: none
     floor : the weight of "different"
-    missing : what the result takes a pair for that was not rated: a `guess` from the other ratings, or `zero` as in the paper
+    missing : what the result takes a pair for that was not rated: `either` a guess from the other ratings or, where most of
+        them are near 0 and it explains them better, 0; or always `zero`
     """
 
     repeats: int = 3
     prior: float = 0.0
     floor: float = 1e-4
-    missing: Missing = "guess"
+    missing: Missing = "either"
 
 
 def parameters_from(given: Mapping[str, str | int | float | bool]) -> SpectralParameters:
@@ -42,9 +43,9 @@ def parameters_from(given: Mapping[str, str | int | float | bool]) -> SpectralPa
         raise InputError(f"prior is {prior:g}: it must lie between 0 (none) and 1")
     if not 0.0 < floor < 1.0:
         raise InputError(f"floor is {floor:g}: it must lie between 0 and 1")
-    if missing not in ("guess", "zero"):
-        raise InputError(f"missing is {missing!r}: use guess or zero")
-    return SpectralParameters(int(repeats), prior, floor, "zero" if missing == "zero" else "guess")
+    if missing not in ("either", "zero"):
+        raise InputError(f"missing is {missing!r}: use either or zero")
+    return SpectralParameters(int(repeats), prior, floor, "zero" if missing == "zero" else "either")
 
 
 def _number(name: str, value: object) -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.spectral.graph import Floats
+from cccount_dist.clustering.spectral.graph import Floats, RatedGraph
 
 _ROUNDS = 50
 _ZERO = 1e-12  # of the largest entry: what is smaller is neither positive nor negative
@@ -57,6 +57,19 @@ def place(block: Floats, before: NDArray[np.int64] | None) -> Placing:
     ways = centres[labels] - centres[other]
     lengths = np.sqrt(np.square(ways).sum(axis=1, keepdims=True))
     return Placing(labels.astype(np.int64), margins[rows, other], ways / np.where(lengths > 0.0, lengths, 1.0))
+
+
+def mostly_near_0(graph: RatedGraph) -> bool:
+    """Say whether 0 may stand for what was not rated: the median rating is less than half of the mean."""
+    _, _, weights = graph.rated()
+    return bool(np.median(weights) < 0.5 * weights.mean()) if len(weights) else False
+
+
+def unexplained(graph: RatedGraph, labels: NDArray[np.int64]) -> float:
+    """Return the sum of squares of the ratings around two means: that of pairs within a group and that of pairs between two."""
+    first, second, weights = graph.rated()
+    within = labels[first] == labels[second]
+    return float(sum(np.square(some - some.mean()).sum() for some in (weights[within], weights[~within]) if len(some)))
 
 
 def _far_items(block: Floats, clusters: int) -> list[int]:
