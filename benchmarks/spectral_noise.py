@@ -15,7 +15,7 @@ from cccount_dist.sampling.types import Answer
 
 DEVIATION = 0.2
 CHOSEN, ALWAYS_THREE = 1, 3
-FARTHEST: dict[Missing, float] = {"zero": 0.25, "either": 0.15}  # three times this for three ratings of every pair
+FARTHEST: dict[Missing, float] = {"zero": 0.3, "either": 0.15}  # three times this for three ratings of every pair
 GRID = 0.005
 
 

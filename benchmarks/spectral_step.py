@@ -18,44 +18,47 @@ from cccount_dist.clustering.spectral.sensitivity import all_changes, sensitivit
 from cccount_dist.clustering.spectral.spectrum import spectrum
 
 SUBSETS = (0.1, 0.2, 0.4)
+CHUNKS = 10
+KEYS: dict[Missing, str] = {"zero": "step", "either": "step, guesses"}
 
 
 def step(runs: int, sets: Sets, done: Runs) -> list[str]:
-    """Mean decrease of the error by one question, and its standard error; 10 restarts make a run."""
+    """Mean decrease of the error by one question, and its standard error; 20 restarts make a run, and 10 runs are enough."""
     uniform = np.triu(np.random.default_rng(9).random((100, 100)), 1)
     small = {name: one for name, one in sets.items() if len(one[1]) <= 120}
     small |= {"waveform": waveforms(), "uniform similarities": (uniform + uniform.T, np.zeros(100, np.int64))}
     wanted = {name: complete(similarity) for name, (similarity, _) in small.items()}
-    for chunk in range(runs):
-        for name, (similarity, _) in small.items():
-            for share in SUBSETS:
-                done.get(f"steps, {name}, {share}, {chunk}", partial(ten_steps, similarity, wanted[name], share, chunk))
+    cases = [(name, share, missing) for name in small for share in SUBSETS for missing in FILLINGS]
+    for chunk in range(min(runs, CHUNKS)):
+        for name, share, missing in cases:
+            work = partial(twenty_steps, small[name][0], wanted[name], share, chunk, missing)
+            done.get(f"{KEYS[missing]}, {name}, {share}, {chunk}", work)
     rows = []
     for name in small:
         for share in SUBSETS:
-            falls = [one for chunk in done.of(f"steps, {name}, {share}", runs) for one in chunk]
-            if falls:
-                found = np.array(falls)  # (restarts, 6): before, IU_RED, S&T, with 0 and with guesses
-                differences = found[:, [1, 4]] - found[:, [2, 5]]
-                cells = [cell for at in (0, 1) for cell in _cells(found[:, 3 * at : 3 * at + 3], differences[:, at])]
-                rows.append([name, f"{share:.0%}", *cells, str(len(found))])
-    head = ["before", "IU_RED", "S&T", "IU_RED - S&T"]
-    return table(["set", "subset", *head, *(f"guesses: {one}" for one in head), "restarts"], rows)
+            cells = [cell for missing in FILLINGS for cell in _cells(done, f"{KEYS[missing]}, {name}, {share}")]
+            rows.append([name, f"{share:.0%}", *cells])
+    head = ["before", "IU_RED", "S&T", "IU_RED - S&T", "restarts"]
+    return table(["set", "subset", *(f"0: {one}" for one in head), *(f"guesses: {one}" for one in head)], rows)
 
 
-def _cells(found: Floats, differences: Floats) -> list[str]:
+def _cells(done: Runs, key: str) -> list[str]:
+    falls = [one for chunk in done.of(key, CHUNKS) for one in chunk]
+    if not falls:
+        return ["–"] * 5
+    found = np.column_stack([falls, np.array(falls) @ [0.0, 1.0, -1.0]])
     before, *means = found.mean(axis=0)
-    error_of_mean = differences.std() / np.sqrt(len(differences))
-    return [f"{before:.3f}", *(f"{mean:+.4f}" for mean in means), f"{differences.mean():+.4f} ± {error_of_mean:.4f}"]
+    errors = found[:, 1:].std(axis=0) / np.sqrt(len(found))
+    return [f"{before:.3f}", *(f"{mean:+.4f} ± {e:.4f}" for mean, e in zip(means, errors, strict=True)), str(len(found))]
 
 
-def ten_steps(similarity: Floats, wanted: Labels, share: float, chunk: int) -> list[list[float]]:
-    tried = (one_step(similarity, wanted, share, 10 * chunk + restart) for restart in range(10))
+def twenty_steps(similarity: Floats, wanted: Labels, share: float, chunk: int, missing: Missing) -> list[list[float]]:
+    tried = (one_step(similarity, wanted, share, 20 * chunk + restart, missing) for restart in range(20))
     return [one for one in tried if one is not None]
 
 
-def one_step(similarity: Floats, wanted: Labels, share: float, seed: int) -> list[float] | None:
-    """Error, and how far one question of IU_RED and one of S&T lower it, by both readings; None if there is no grouping yet."""
+def one_step(similarity: Floats, wanted: Labels, share: float, seed: int, missing: Missing) -> list[float] | None:
+    """The error, and how far one question of IU_RED and one of S&T lower it; None if the subset determines no grouping."""
     items = len(similarity)
     first, second = np.triu_indices(items, 1)
     drawn = np.random.default_rng(seed).permutation(len(first))[: round(share * len(first))]
@@ -69,19 +72,16 @@ def one_step(similarity: Floats, wanted: Labels, share: float, seed: int) -> lis
     changes = None if item is None else sensitivity(graph, found, item)
     if changes is None:
         return None
-    errors = [_errors(graph, wanted)]
+    errors = [_error(graph, wanted, missing)]
     for pair in (best_pair(graph, found.block, changes), best_of_matrix(graph, all_changes(graph))):
         assert pair is not None
         asked = known.copy()
         asked[pair] = True
-        errors.append(_errors(graph_of(similarity, asked), wanted))
-    return [value for one in FILLINGS for value in (errors[0][one], *(errors[0][one] - after[one] for after in errors[1:]))]
+        errors.append(_error(graph_of(similarity, asked), wanted, missing))
+    return [errors[0], errors[0] - errors[1], errors[0] - errors[2]]
 
 
-def _errors(graph: RatedGraph, wanted: Labels) -> dict[Missing, float]:
-    errors: dict[Missing, float] = {}
-    for missing in FILLINGS:
-        found = spectrum(filled(graph, 3) if missing == "either" else graph, 2)
-        assert found is not None
-        errors[missing] = error(place(found.block, None).labels, wanted)
-    return errors
+def _error(graph: RatedGraph, wanted: Labels, missing: Missing) -> float:
+    found = spectrum(filled(graph, 3) if missing == "either" else graph, 2)
+    assert found is not None
+    return error(place(found.block, None).labels, wanted)
