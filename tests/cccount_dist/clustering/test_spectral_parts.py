@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cccount_dist.clustering.spectral.filled import filled
 from cccount_dist.clustering.spectral.graph import DENSE, RatedGraph
 from cccount_dist.clustering.spectral.pairs import connecting_pair, generator, random_pair
-from cccount_dist.clustering.spectral.placing import place
+from cccount_dist.clustering.spectral.placing import mostly_near_0, place
 from cccount_dist.clustering.spectral.ratings import UNKNOWN, Ratings
 from cccount_dist.clustering.spectral.scan import best_of_matrix, best_pair
 from cccount_dist.clustering.spectral.sensitivity import all_changes, sensitivity
@@ -154,6 +154,16 @@ def test_guesses_find_groups_that_zeros_do_not() -> None:
     assert by_guesses is not None
     assert ari(truth, place(by_zeros.block, None).labels) < 0.3
     assert ari(truth, place(by_guesses.block, None).labels) > 0.9
+
+
+@pytest.mark.parametrize(("low", "share_within", "near_0"), [(0.3, 0.5, False), (0.0, 0.3, True), (0.3, 0.3, False)])
+def test_zeros_stand_for_what_is_missing_only_where_most_ratings_are_near_0(
+    low: float, share_within: float, near_0: bool
+) -> None:
+    random = np.random.default_rng(0)
+    weight = np.where(np.triu(random.random((20, 20)), 1) > 1.0 - share_within, 0.9, low + 0.01) + 0.0
+    weight = np.triu(weight, 1)
+    assert mostly_near_0(graph_of(weight + weight.T)) is near_0
 
 
 def thick_path(items: int) -> Floats:
