@@ -1,4 +1,4 @@
-"""IU_RED beside S&T and random ratings: `python -m benchmarks.spectral [speed] [gaps] [curves] [each] [step] [noise] [groups]`.
+"""IU_RED beside S&T and random ratings: `python -m benchmarks.spectral speed gaps curves later each step noise groups`.
 
 Error: share of items in the wrong group, against the spectral clustering of all similarities and, in `groups`, against the truth.
 Times are CPU time of one thread (`time.process_time`), so that other work on the machine matters less; without compilation.
@@ -8,7 +8,7 @@ benchmark may be done bit by bit, and tables are pasted into the page.
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -45,6 +45,7 @@ METHODS: dict[str, tuple[Rule, bool]] = {
     "iu-red-pure": ("iu-red", False),
     "iu-red": ("iu-red", True),
 }
+LATER = (0.2, 0.25, 0.3, 0.4, 0.5)
 Courses = dict[str, list[dict[Missing, list[float]]]]  # the errors of every run, by method
 
 
@@ -104,7 +105,9 @@ def curves(runs: int, sets: Sets, done: Runs) -> list[str]:
     for seed in range(runs):
         for name, (similarity, _) in sets.items():
             for method in METHODS:
-                done.get(f"curves, {name}, {method}, {seed}", partial(one_course, method, seed, similarity, wanted[name]))
+                shares = shares_of(len(similarity), method)
+                work = partial(one_course, method, seed, similarity, wanted[name], shares)
+                done.get(f"curves, {name}, {method}, {seed}", work)
     return summary(found_courses(runs, sets, done))
 
 
@@ -135,17 +138,34 @@ def summary(found: dict[str, tuple[int, Courses]]) -> list[str]:
     return table(["set", *METHODS, "iu-red: runs above 5 % at 20 %"], rows)
 
 
-def one_course(method: str, seed: int, similarity: Floats, wanted: Labels) -> dict[Missing, list[float]]:
+def one_course(method: str, seed: int, similarity: Floats, wanted: Labels, shares: Sequence[float]) -> dict[Missing, list[float]]:
     """The errors after shares of all similarities, by what the result takes a missing one for."""
     rule, interleaved = METHODS[method]
     sampler = SpectralSampler(len(wanted), 2, seed=seed, rule=rule, interleaved=interleaved)
     courses: dict[Missing, list[float]] = {missing: [] for missing in FILLINGS}
-    for share in shares_of(len(wanted), method):
+    for share in shares:
         ask_until(sampler, exact(similarity), round(share * len(wanted) * (len(wanted) - 1) / 2))
         for missing in FILLINGS:
             sampler._missing = missing
             courses[missing].append(error(sampler.result().labels, wanted))
     return courses
+
+
+def later(runs: int, sets: Sets, done: Runs) -> list[str]:
+    """Interleaved IU_RED beyond a fifth, for sets that have more than 5 % errors there: does it stall?"""
+    for seed in range(runs):
+        for name, (similarity, _) in sets.items():
+            work = partial(one_course, "iu-red", seed, similarity, complete(similarity), LATER)
+            done.get(f"later, {name}, {seed}", work)
+    rows = []
+    for name in sets:
+        some = list(done.of(f"later, {name}", runs))
+        for missing, title in zip(FILLINGS, ("0", "guessed"), strict=True):
+            if some:
+                found = np.array([one[missing] for one in some])
+                cells = [f"{mean:.3f} ({above})" for mean, above in zip(found.mean(0), (found > ENOUGH).sum(0), strict=True)]
+                rows.append([name, title, *cells, str(len(some))])
+    return table(["set", "missing", *(f"{100 * share:g}%" for share in LATER), "runs"], rows)
 
 
 def show_curves(courses: Courses, items: int) -> list[str]:
@@ -174,6 +194,7 @@ def main() -> None:
         "speed": speed,
         "gaps": lambda: gaps(sets),
         "curves": lambda: curves(given.runs, sets, done),
+        "later": lambda: later(given.runs, sets, done),
         "each": lambda: each(given.runs, sets, done),
         "step": lambda: step(given.runs, sets, done),
         "noise": lambda: noise(given.runs, sets, done),
