@@ -4,6 +4,7 @@ The error before it and how far it falls, read with 0 for what is missing as in 
 """
 
 from functools import partial
+from itertools import product
 
 import numpy as np
 
@@ -28,9 +29,9 @@ def step(runs: int, sets: Sets, done: Runs) -> list[str]:
     small = {name: one for name, one in sets.items() if len(one[1]) <= 120}
     small |= {"waveform": waveforms(), "uniform similarities": (uniform + uniform.T, np.zeros(100, np.int64))}
     wanted = {name: complete(similarity) for name, (similarity, _) in small.items()}
-    cases = [(name, share, missing) for name in small for share in SUBSETS for missing in FILLINGS]
-    for chunk in range(min(runs, CHUNKS)):
-        for name, share, missing in cases:
+    chunks = range(min(runs, CHUNKS))
+    for missing, chunk, share in product(FILLINGS, chunks, SUBSETS):
+        for name in small:
             work = partial(twenty_steps, small[name][0], wanted[name], share, chunk, missing)
             done.get(f"{KEYS[missing]}, {name}, {share}, {chunk}", work)
     rows = []
