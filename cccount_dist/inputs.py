@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cccount_dist.similarity.metrics import Metric, check_metric, prepare
 from storage.errors import WorkspaceError
 from storage.rowcache import row_cache
-from storage.schema import DEGREE, EMBEDDINGS
+from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX
 from storage.workspace import Workspace
 
 
@@ -51,6 +51,12 @@ def load_inputs(workspace: Workspace, progress: Callable[[int, int], None] | Non
     mean_square = float(str(degree.attributes["mean_squared_distance"])) if metric == "euclidean" else None
     fingerprints = {"embeddings": fingerprint, "degree": degree.fingerprint()}
     return Inputs(vectors, degree.read(), metric, fingerprints, mean_square)
+
+
+def neighbor_lists(workspace: Workspace) -> NDArray[np.int32]:
+    """Return the neighbours (n, k) of every item, most similar first, memory-mapped; -1 where a list is shorter."""
+    found: NDArray[np.int32] = row_cache(workspace.array(NEIGHBOR_INDEX), workspace.cache_folder(), "neighbor-index")
+    return found
 
 
 def items_alone(workspace: Workspace) -> Inputs:

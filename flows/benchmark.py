@@ -104,11 +104,11 @@ def _digest(source: Source, plan: Plan) -> str:
 
 @lru_cache(maxsize=1)
 def _code() -> str:
-    """What the code of counting and sampling is now: runs of another state are not mixed with its own."""
+    """What the code that a run depends on is now: runs of another state are not mixed with its own."""
     import cccount_dist
 
     root = Path(cccount_dist.__file__).parent
-    files = sorted(file for part in ("counting", "sampling") for file in (root / part).rglob("*.py"))
+    files = sorted(file for part in ("counting", "sampling", "similarity") for file in (root / part).rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
@@ -181,8 +181,8 @@ def make_plan(
     """Turn what was typed into a plan. Without noise a method is told that answers are right, with noise to estimate rates."""
     rates, parts = _numbers("--noise", noise), _numbers("--efforts", efforts)
     told = wrong_answers or ("estimate" if any(rates) else "none")
-    parameters: dict[str, Scalar] = {"grid": grid, "wrong_answers": told, "search": search} if method == "placing" else {}
-    return Plan(method, parts, (rates[0], rates[-1]), repeating, page_cost, stop, parameters)
+    placing: dict[str, Scalar] = {"grid": grid, "wrong_answers": told, "search": search, "space": "sharp"}
+    return Plan(method, parts, (rates[0], rates[-1]), repeating, page_cost, stop, placing if method == "placing" else {})
 
 
 def _numbers(option: str, text: str) -> tuple[float, ...]:

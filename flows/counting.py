@@ -58,7 +58,7 @@ class CountOptions:
 
     @property
     def without(self) -> dict[str, object]:
-        return {"grid": 1, "wrong_answers": "none", "search": "full"}
+        return {"grid": 1, "wrong_answers": "none", "search": "full", "space": "given"}
 
     @property
     def named(self) -> dict[str, Scalar]:
@@ -79,7 +79,12 @@ class CountOptions:
         simulated = self.oracle == "labels"
         wrong_answers = self.wrong_answers or ("none" if simulated and not self.error_rate else "estimate")
         lanes = 1 if simulated else LANES
-        parameters: dict[str, Scalar] = {"grid": self.grid or 1, "wrong_answers": wrong_answers, "lanes": lanes}
+        parameters: dict[str, Scalar] = {
+            "grid": self.grid or 1,
+            "wrong_answers": wrong_answers,
+            "lanes": lanes,
+            "space": "sharp",
+        }
         return parameters if self.search == "full" else parameters | {"search": "fast"}
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cccount_dist.clustering.methods import CONSTRAINED, GroupingInputs, make_grouper, needs_vectors, without_vectors
 from cccount_dist.clustering.result import Grouping, Previewing
-from cccount_dist.inputs import Inputs
+from cccount_dist.inputs import Inputs, neighbor_lists
 from cccount_dist.metrics import ari, entropy, nmi
 from cccount_dist.runner import CampaignRunner, State
 from cccount_dist.sampling.checked import CheckedAnswers
@@ -19,9 +19,8 @@ from cccount_dist.sampling.settling import CONFIDENT
 from cccount_dist.sampling.types import Answer, KnownAnswer, Sampler
 from storage.campaigns import CampaignFolder
 from storage.rowcache import row_cache
-from storage.schema import GROUPINGS, LABELS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, NEXT
+from storage.schema import GROUPINGS, LABELS, NEIGHBOR_SIMILARITY, NEXT
 from storage.settings import Goal
-from storage.workspace import Workspace
 
 PREVIEW = 12  # questions that a report shows as the next ones
 _TRIALS = 20  # gold answers from which on …
@@ -105,8 +104,9 @@ def grouping_inputs(folder: CampaignFolder, inputs: Inputs) -> GroupingInputs:
         given.setdefault("wrong_answers", f"{1 - CONFIDENT:.2f},{1 - CONFIDENT:.2f}")
     if not needs_vectors(settings.method, given):
         return without_vectors(~np.isnan(inputs.degree), settings.seed, told, given)
-    neighbors, similarity = _neighbor_lists(folder.workspace)
-    return GroupingInputs(inputs.vectors, neighbors, similarity, settings.seed, told, given)
+    workspace = folder.workspace
+    similarity = row_cache(workspace.array(NEIGHBOR_SIMILARITY), workspace.cache_folder(), "neighbor-similarity")
+    return GroupingInputs(inputs.vectors, neighbor_lists(workspace), similarity, settings.seed, told, given)
 
 
 def agreement(result: Grouping, labels: NDArray[np.int64] | None) -> tuple[float | None, float | None]:
@@ -114,9 +114,3 @@ def agreement(result: Grouping, labels: NDArray[np.int64] | None) -> tuple[float
     if labels is None or not np.any((labels >= 0) & (result.labels >= 0)):
         return None, None
     return nmi(labels, result.labels), ari(labels, result.labels)
-
-
-def _neighbor_lists(workspace: Workspace) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    index, similarity = (workspace.array(spec) for spec in (NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY))
-    folder = workspace.cache_folder()
-    return row_cache(index, folder, "neighbor-index"), row_cache(similarity, folder, "neighbor-similarity")

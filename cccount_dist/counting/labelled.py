@@ -12,8 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cccount_dist.similarity.inmemory import neighbors_in_memory
 from cccount_dist.similarity.metrics import prepare
 from cccount_dist.similarity.rows import degree
+from cccount_dist.similarity.sharp import REACH, SharpRows
 from storage.errors import InputError
 
 
@@ -57,6 +59,11 @@ class LabelledSet:
     @cached_property
     def degree(self) -> NDArray[np.float64]:
         return degree(self.vectors)
+
+    @cached_property
+    def sharp(self) -> SharpRows:
+        """Rows of the second space; each is made once, for all runs."""
+        return SharpRows(self.vectors, neighbors_in_memory(self.vectors, min(REACH, len(self.vectors) - 1)).index)
 
 
 def load(source: Source) -> LabelledSet:

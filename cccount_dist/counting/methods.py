@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,9 @@ from cccount_dist.counting.result import CountResult
 from cccount_dist.sampling.types import Sampler
 from storage.errors import InputError
 from storage.settings import Scalar
+
+if TYPE_CHECKING:
+    from cccount_dist.similarity.sharp import SharpRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,7 @@ class CountingInputs:
     level: float
     parameters: Mapping[str, Scalar] = field(default_factory=dict)  # of this method alone
     mean_square: float | None = None  # the Euclidean scale, if that is the metric
+    sharp: "Callable[[], SharpRows] | None" = None  # makes the rows of the second space, where there are neighbour lists
 
 
 # Each builder imports its method when it is wanted: the command line lists the names without loading numba.
@@ -119,6 +124,7 @@ def make_counter(
     level: float = 0.95,
     parameters: Mapping[str, Scalar] | None = None,
     mean_square: float | None = None,
+    sharp: "Callable[[], SharpRows] | None" = None,
 ) -> Sampler[CountResult]:
     """Return a new sampler of the number of clusters.
 
@@ -129,5 +135,6 @@ def make_counter(
     degree : (n,) float64, NaN for an item without a vector, which is not counted
     parameters : of this method alone, see its module; what is not given has its default
     mean_square : the mean squared distance of two items, if the metric is Euclidean (`metrics.EuclideanScale`)
+    sharp : makes the rows of a second space (`similarity/sharp.py`), for placing with the parameter `space=sharp`
     """
-    return _BUILDERS[resolve_method(method)](CountingInputs(vectors, degree, seed, level, parameters or {}, mean_square))
+    return _BUILDERS[resolve_method(method)](CountingInputs(vectors, degree, seed, level, parameters or {}, mean_square, sharp))

@@ -5,10 +5,13 @@ count j with probability P(j) = E Binomial(j; S, q), and is not seen with probab
 
     log L = D log λ - λ (1 - p0) + Σ log P(n_j),        K = D + Poisson(λ p0)
 
-on a grid of spread and mean size, flat in log K. No random numbers: quantiles of the mixture of Poisson laws are solved for.
-The table of sizes takes about 10 MB and is made once for each n; a posterior takes some milliseconds.
+on a grid of spread and mean size, flat in log K. If F of the clusters seen are parts of others, a share φ = F / (t - D + F) of
+the items that should have matched founded clusters: a count c shows as 1 + Binomial(c - 1, 1 - φ), and λ φ E[(c - 1)⁺] more
+clusters show a count of 1. No random numbers: quantiles of the mixture of Poisson laws are solved for. The table of sizes takes
+about 10 MB and is made once for each n; a posterior takes some milliseconds, some tens with false splits.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -23,11 +26,16 @@ Floats = NDArray[np.float64]
 SPREADS = np.array([0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95, 1.05, 1.15, 1.3, 1.5, 1.75, 2.0])
 MEANS = 200  # mean sizes on the grid, even in their logarithm
 SIZES = 160  # sizes on the grid: every whole number while they are small, then even in their logarithm
-# Two priors of the spread. The first is half-normal, with a share of about equal sizes, which many collections have. The second
-# expects unequal sizes: with few matches data cannot tell them apart, and an interval must not depend on which one is believed.
-PRIOR_SPREAD, EQUAL, EQUAL_SHARE = 0.8, 0.3, 0.3
+# Two priors of the spread for the interval. The first is half-normal, with a share of about equal sizes, which many collections
+# have. The second expects unequal sizes: with few matches data cannot tell them apart, and an interval must not depend on which
+# one is believed. The third is for the estimate: sizes are about equal, or clearly not.
+EQUAL = 0.3  # spreads below are about equal sizes
+EQUAL_SHARE, PRIOR_SPREAD = 0.3, 0.8
 UNEQUAL_MEAN, UNEQUAL_DEVIATION = 0.7, 0.45
+ESTIMATE_SHARE, CLEARLY_MEAN, CLEARLY_DEVIATION = 0.4, 0.95, 0.35
 _NEGLIGIBLE = 1e-7  # posterior weight of a grid point that is left out
+_MOST_LOST = 0.9  # of the items that should have matched, if none did
+_SMALL, _FOLLOWED = 12, 48  # with false splits: counts up to the first are followed, each from true counts up to the second
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +45,7 @@ class SizeTable:
     sizes: Floats  # (s,)
     weights: Floats  # (rows, s)
     clusters: Floats  # (rows,) λ
-    log_priors: tuple[Floats, Floats]  # (rows,) each
+    log_priors: tuple[Floats, Floats, Floats]  # (rows,) each
 
 
 @lru_cache(maxsize=4)
@@ -53,14 +61,21 @@ def size_table(items: int) -> SizeTable:
     weights = np.diff(cumulative, axis=-1, prepend=0.0) + 1e-14
     weights /= weights.sum(axis=-1, keepdims=True)
     mean = weights @ sizes
-    half_normal = np.exp(-0.5 * (SPREADS / PRIOR_SPREAD) ** 2) * np.gradient(SPREADS)
-    equal = (SPREADS < EQUAL).astype(np.float64)
-    first = (1 - EQUAL_SHARE) * half_normal / half_normal.sum() + EQUAL_SHARE * equal / equal.sum()
-    second = np.exp(-0.5 * ((SPREADS - UNEQUAL_MEAN) / UNEQUAL_DEVIATION) ** 2) * np.gradient(SPREADS)
+    step = np.gradient(SPREADS)
+    equal = _shares((SPREADS < EQUAL).astype(np.float64))
+    half_normal = _shares(np.exp(-0.5 * (SPREADS / PRIOR_SPREAD) ** 2) * step)
+    unequal = _shares(np.exp(-0.5 * ((SPREADS - UNEQUAL_MEAN) / UNEQUAL_DEVIATION) ** 2) * step)
+    clearly = _shares(np.exp(-0.5 * ((SPREADS - CLEARLY_MEAN) / CLEARLY_DEVIATION) ** 2) * step)
+    wide = EQUAL_SHARE * equal + (1 - EQUAL_SHARE) * half_normal
+    either = ESTIMATE_SHARE * equal + (1 - ESTIMATE_SHARE) * clearly
     # Flat in log K = log n - log E[S], whatever the steps of the grid are.
     flat = np.log(np.maximum(np.gradient(np.log(mean), axis=1), 1e-12))
-    priors = [(np.log(np.concatenate([prior, prior]))[:, None] + flat).ravel() for prior in (first, second)]
-    return SizeTable(sizes, weights.reshape(-1, len(sizes)), (items / mean).ravel(), (priors[0], priors[1]))
+    first, second, third = ((np.log(np.concatenate([prior, prior]))[:, None] + flat).ravel() for prior in (wide, unequal, either))
+    return SizeTable(sizes, weights.reshape(-1, len(sizes)), (items / mean).ravel(), (first, second, third))
+
+
+def _shares(weights: Floats) -> Floats:
+    return np.asarray(weights / weights.sum())
 
 
 @lru_cache(maxsize=1)
@@ -92,51 +107,100 @@ class Posterior:
             low, high = (low, middle) if self.cumulative(middle) >= probability else (middle, high)
         return float(high)
 
-    def relative_median(self) -> float:
-        """Return the estimate with the smallest expected relative error |K' - K| / K: the median under weights 1/K."""
+    def estimate(self) -> float:
+        """Return the median under weights 1/K².
+
+        One K makes |K' - K| / K the loss: the relative error. The other makes small numbers likelier beforehand than flat in
+        log K: with few matches the posterior has a long tail above, and without it collections of equal sizes are overcounted.
+        """
         clusters = np.minimum(self.seen + self.mean, self.most)
-        weight = self.weight / clusters
+        weight = self.weight / clusters**2
         order = np.argsort(clusters, kind="stable")
         reached = np.cumsum(weight[order])
         return float(clusters[order][np.searchsorted(reached, 0.5 * reached[-1])])
 
 
-def log_likelihood(table: SizeTable, counts: NDArray[np.int64], items: int) -> tuple[Floats, Floats]:
-    """Return log L and the mean number λ p0 of clusters not seen, for every row of the table."""
-    share = min(int(counts.sum()) / items, 1 - 1e-9)
-    values, times = np.unique(counts, return_counts=True)
-    chosen, size = values[:, None].astype(np.float64), table.sizes
-    rest = np.maximum(size - chosen, 0.0)
-    log_binomial = gammaln(size + 1) - gammaln(chosen + 1) - gammaln(rest + 1) + chosen * np.log(share) + rest * np.log1p(-share)
-    with _libraries().limit(limits=1, user_api="blas"):  # so small a product only waits for threads
-        shown = table.weights @ np.exp(np.where(size >= chosen, log_binomial, -700.0)).T
-        unseen = table.weights @ np.exp(size * np.log1p(-share))
-    likelihood = len(counts) * np.log(table.clusters) - table.clusters * (1 - unseen) + np.log(shown + 1e-300) @ times
-    return likelihood, table.clusters * unseen
+class Likelihood:
+    """log L of the counts seen, and the mean number λ p0 of clusters not seen, for every row of the table."""
+
+    def __init__(self, table: SizeTable, counts: NDArray[np.int64], items: int) -> None:
+        self._table, self._seen = table, len(counts)
+        self._matches = int(counts.sum()) - self._seen
+        self._share = min(int(counts.sum()) / items, 1 - 1e-9)
+        self._values, self._times = np.unique(counts, return_counts=True)
+        with _libraries().limit(limits=1, user_api="blas"):
+            self._missing: Floats = table.weights @ np.exp(table.sizes * np.log1p(-self._share))
+        self._drawn: Floats | None = None  # P(c) for small c, for those that show fewer
+        self.unseen: Floats = table.clusters * self._missing
+
+    def log(self, false_splits: int = 0) -> Floats:
+        """Return log L if so many of the clusters seen are parts of others."""
+        spurious: float | Floats = 0.0
+        if false_splits == 0:
+            shown = self._chances(self._values, self._share)
+        else:
+            lost = min(false_splits / (self._matches + false_splits), _MOST_LOST)
+            shown = self._shown(lost)
+            mean = self._table.weights @ self._table.sizes
+            spurious = lost * np.maximum(mean * self._share - (1 - self._missing), 0.0)
+            if self._values[0] == 1:
+                shown[:, 0] += spurious
+        clusters = self._table.clusters
+        expected = clusters * (1 - self._missing + spurious)
+        return np.asarray(self._seen * np.log(clusters) - expected + np.log(shown + 1e-300) @ self._times)
+
+    def _chances(self, values: NDArray[np.int64], share: float) -> Floats:
+        """P(count = value) of a cluster, if that share of the items is drawn: (rows, values)."""
+        chosen, size = values[:, None].astype(np.float64), self._table.sizes
+        rest = np.maximum(size - chosen, 0.0)
+        ways = gammaln(size + 1) - gammaln(chosen + 1) - gammaln(rest + 1)
+        log_binomial = np.where(size >= chosen, ways + chosen * np.log(share) + rest * np.log1p(-share), -700.0)
+        with _libraries().limit(limits=1, user_api="blas"):  # so small a product only waits for threads
+            return np.asarray(self._table.weights @ np.exp(log_binomial).T)
+
+    def _shown(self, lost: float) -> Floats:
+        """P(a cluster shows each value), if each of its items after the first is lost with that probability.
+
+        For large counts it makes no difference whether the first one can be lost, too: the share that is drawn is smaller.
+        """
+        if self._drawn is None:
+            self._drawn = self._chances(np.arange(1, _FOLLOWED + 1), self._share)
+        small = self._values <= _SMALL
+        counts, shown = np.arange(1.0, _FOLLOWED + 1)[:, None], self._values[small][None, :].astype(np.float64)
+        rest = np.maximum(counts - shown, 0.0)
+        ways = gammaln(counts) - gammaln(shown) - gammaln(rest + 1)
+        kept = np.where(counts >= shown, np.exp(ways + (shown - 1) * np.log1p(-lost) + rest * np.log(lost)), 0.0)
+        with _libraries().limit(limits=1, user_api="blas"):
+            parts = [self._drawn @ kept]
+        if not small.all():
+            parts.append(self._chances(self._values[~small], self._share * (1.0 - lost)))
+        return np.concatenate(parts, axis=1)
 
 
-def mixture_posteriors(cases: list[tuple[float, NDArray[np.int64]]], items: int) -> tuple[Posterior, Posterior]:
-    """Return the posterior of the number of clusters under each of the two priors.
+def mixture_posteriors(
+    counts: NDArray[np.int64], items: int, cases: Sequence[tuple[float, int]] = ((1.0, 0),)
+) -> tuple[Posterior, Posterior, Posterior]:
+    """Return the posterior of the number of clusters under each of the three priors: two for the interval, one for the estimate.
 
     Parameters
     ----------
-    cases : (weight, counts of each cluster seen); more than one where it is not certain what was seen
+    counts : drawn items of each cluster seen
+    cases : (weight, how many of the clusters seen are parts of others)
     """
     table = size_table(items)
-    found = [(share, len(counts), *log_likelihood(table, counts, items)) for share, counts in cases]
-    most = float(items - int(cases[0][1].sum()) + max(len(counts) for _, counts in cases))
-    first, second = (_posterior(found, log_prior, most) for log_prior in table.log_priors)
-    return first, second
+    likelihood = Likelihood(table, counts, items)
+    logs = [np.log(weight) + likelihood.log(number) for weight, number in cases]
+    seen = [float(len(counts) - number) for _, number in cases]
+    most = float(items - int(counts.sum()) + len(counts))
+    first, second, third = (
+        _posterior(seen, [log + prior for log in logs], likelihood.unseen, most) for prior in table.log_priors
+    )
+    return first, second, third
 
 
-def _posterior(found: list[tuple[float, int, Floats, Floats]], log_prior: Floats, most: float) -> Posterior:
-    parts = []
-    for share, seen, likelihood, unseen in found:
-        logs = likelihood + log_prior
-        weight = np.exp(logs - logs.max())
-        weight /= weight.sum()
-        keep = weight > _NEGLIGIBLE
-        kept = weight[keep] / weight[keep].sum() * share
-        parts.append((np.full(len(kept), float(seen)), unseen[keep], kept))
-    seen_, mean, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Posterior(seen_, mean, weights / weights.sum(), most)
+def _posterior(seen: list[float], logs: list[Floats], unseen: Floats, most: float) -> Posterior:
+    weights = np.exp(np.stack(logs) - max(float(log.max()) for log in logs))
+    weights /= weights.sum()
+    case, row = np.nonzero(weights > _NEGLIGIBLE)
+    kept = weights[case, row]
+    return Posterior(np.array(seen)[case], unseen[row], kept / kept.sum(), most)

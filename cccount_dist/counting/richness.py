@@ -61,44 +61,41 @@ def _richness(counts: Counts, items: int, level: float, false_splits: float) -> 
     if int(counts.sum()) >= items and false_splits < _NONE:
         seen = float(len(counts))
         return Richness(seen, seen, seen, (seen, seen, seen), (seen, seen, seen), (seen, seen))
-    cases = split_cases(counts, false_splits)
-    posteriors = mixture_posteriors(cases, items)
-    chao, mixture = _intervals(cases, posteriors, items, level)
-    wide_chao, wide_mixture = _intervals(cases, posteriors, items, 1.0 - (1.0 - level) / LOOKS)
+    cases = split_cases(len(counts), false_splits)
+    posteriors = mixture_posteriors(counts, items, cases)
+    chao, mixture = _intervals(counts, cases, posteriors, items, level)
+    wide_chao, wide_mixture = _intervals(counts, cases, posteriors, items, 1.0 - (1.0 - level) / LOOKS)
     low, high = min(chao[1], mixture[1]), max(chao[2], mixture[2])
     stop = min(wide_chao[1], wide_mixture[1]), max(wide_chao[2], wide_mixture[2])
     return Richness(min(max(mixture[0], low), high), low, high, chao, mixture, stop)
 
 
 def _intervals(
-    cases: list[tuple[float, Counts]], posteriors: tuple[Posterior, Posterior], items: int, level: float
+    counts: Counts, cases: list[tuple[float, int]], posteriors: tuple[Posterior, Posterior, Posterior], items: int, level: float
 ) -> tuple[Interval, Interval]:
-    """Chao's interval, over all cases of what was seen, and the mixture's, over both priors."""
-    chaos = [chao_without_replacement(case, items, level) for _, case in cases]
+    """Chao's interval, over all cases of what was seen, and the mixture's, over two priors, with the third one's estimate."""
+    chaos = [chao_without_replacement(without_smallest(counts, number), items, level) for _, number in cases]
     likeliest = int(np.argmax([weight for weight, _ in cases]))
     chao = (chaos[likeliest][0], min(c[1] for c in chaos), max(c[2] for c in chaos))
     tail = (1.0 - level) / 2
-    low, high = min(p.quantile(tail) for p in posteriors), max(p.quantile(1.0 - tail) for p in posteriors)
-    return chao, (posteriors[0].relative_median(), low, high)
+    first, second, third = posteriors
+    low, high = min(p.quantile(tail) for p in (first, second)), max(p.quantile(1.0 - tail) for p in (first, second))
+    return chao, (third.estimate(), low, high)
 
 
-def split_cases(counts: Counts, false_splits: float) -> list[tuple[float, Counts]]:
-    """Return what the true counts may be, with weights: false splits F ~ Poisson(Gamma) taken back, the smallest clusters first.
+def split_cases(seen: int, false_splits: float) -> list[tuple[float, int]]:
+    """Return weights, and how many of the clusters seen are parts of others: Poisson(Gamma) with the mean that is expected.
 
-    >>> [(w, c.tolist()) for w, c in split_cases(np.array([1, 4]), 0.0)]
-    [(1.0, [1, 4])]
+    >>> split_cases(5, 0.0), [(round(weight, 3), number) for weight, number in split_cases(5, 0.1)]
+    ([(1.0, 0)], [(0.906, 0), (0.094, 1)])
     """
     if false_splits < _NONE:
-        return [(1.0, counts)]
+        return [(1.0, 0)]
     law = nbinom(_SHAPE, _SHAPE / (_SHAPE + false_splits))
     low, high = law.ppf(_TAIL), law.ppf(1.0 - _TAIL)
-    numbers = np.unique(np.round(np.linspace(low, high, _CASES)))  # all of them, while they are few
+    numbers = np.unique(np.minimum(np.round(np.linspace(low, high, _CASES)), seen - 1))  # all of them, while they are few
     edges = np.concatenate([[-1.0], (numbers[1:] + numbers[:-1]) // 2, [np.inf]])
-    weights = np.diff(law.cdf(edges))
-    return [
-        (float(weight), without_smallest(counts, min(int(number), len(counts) - 1)))
-        for number, weight in zip(numbers, weights, strict=True)
-    ]
+    return [(float(weight), int(number)) for number, weight in zip(numbers, np.diff(law.cdf(edges)), strict=True)]
 
 
 def without_smallest(counts: Counts, number: int) -> Counts:

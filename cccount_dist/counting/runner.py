@@ -7,10 +7,12 @@ from dataclasses import replace
 from cccount_dist.counting.forecast import forecast_questions
 from cccount_dist.counting.methods import make_counter
 from cccount_dist.counting.result import CountResult
+from cccount_dist.inputs import neighbor_lists
 from cccount_dist.runner import CampaignRunner, State
 from cccount_dist.sampling.checked import CheckedAnswers
 from cccount_dist.sampling.ledger import LoggedAnswer
 from cccount_dist.sampling.types import Answer, Sampler
+from cccount_dist.similarity.sharp import SharpRows
 from storage.schema import ESTIMATES
 from storage.settings import Goal
 
@@ -33,7 +35,11 @@ class CountRunner(CampaignRunner[CountResult]):
             level=settings.level,
             parameters=settings.parameters,
             mean_square=inputs.mean_square,
+            sharp=self._sharp,
         )
+
+    def _sharp(self) -> SharpRows:
+        return SharpRows(self.inputs.vectors, neighbor_lists(self.folder.workspace))
 
     def beside(self, row: LoggedAnswer) -> Sequence[Answer]:
         """Gold and repeats tell a sampler that estimates rates how often people are wrong, from the row on at which they came."""

@@ -80,7 +80,14 @@ def run_trial(collection: LabelledSet, plan: Plan, number: int) -> list[Outcome]
 def _steps(collection: LabelledSet, plan: Plan, efforts: Sequence[float], number: int) -> Iterator[Outcome]:
     items, seed = len(collection.labels), FIRST_SEED + number
     degrees = collection.degree if needs_degree(plan.method) else np.zeros(items)
-    sampler = make_counter(plan.method, vectors=collection.vectors, degree=degrees, seed=seed, parameters=plan.parameters)
+    sampler = make_counter(
+        plan.method,
+        vectors=collection.vectors,
+        degree=degrees,
+        seed=seed,
+        parameters=plan.parameters,
+        sharp=lambda: collection.sharp,
+    )
     oracle = _oracle(collection.labels, plan, seed)
     constraints, spent = Constraints(), 0.0
     for effort in efforts:

@@ -43,7 +43,7 @@ def test_a_plan_is_made_from_what_was_typed() -> None:
     plan = make_plan("placing", "0.1,1", "0.08,0.02", 0.0, None, 24, "full", None, page_cost=3.0)
     assert plan.noise == (0.08, 0.02)
     assert plan.efforts == (0.1, 1.0)
-    assert plan.parameters == {"grid": 24, "wrong_answers": "estimate", "search": "full"}
+    assert plan.parameters == {"grid": 24, "wrong_answers": "estimate", "search": "full", "space": "sharp"}
     assert make_plan("inverse", "1", "0", 0.0, None, 1, "full", None, page_cost=3.0).parameters == {}
     with pytest.raises(InputError, match="--noise takes numbers"):
         make_plan("placing", "1", "much", 0.0, None, 1, "full", None, page_cost=3.0)

@@ -1,9 +1,7 @@
 """Step 0: a space in which neighbours differ equally in all directions, and the neighbour lists in it.
 
-What mutual near neighbours differ by is mostly what does not matter (pose, light, pen): W = mean of d dᵀ / 2 over such pairs,
-shrunk towards a multiple of the identity, is L Lᵀ, and x becomes L⁻¹ (x - mean) (within-class covariance normalisation with
-neighbours in the place of classes), and unit rows where the rows were unit rows. Lists are renewed among neighbours and their
-neighbours, and all of it is done twice. Time O(n (d² + 200 d)), memory the vectors twice; nothing grows with n².
+The map is that of `similarity/whitening.py`; rows become unit rows where they were unit rows. Lists are renewed among neighbours
+and their neighbours, and all of it is done twice. Time O(n (d² + 200 d)), memory the vectors twice; nothing grows with n².
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # numba infers the types of compiled functions from their arguments.
@@ -14,12 +12,10 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.clustering.evidence.kernels import OPTIONS, squared_distance
+from cccount_dist.similarity.whitening import whitening
 
 ROUNDS = 2
-MUTUAL = 5  # neighbours among which mutual ones are looked for
-SHRINK = 0.1  # share of the mean variance that is added in every direction
 REACH = 12  # neighbours whose neighbours are looked at, and so many of those
-_MOST_PAIRS = 100_000
 _ROWS = 8192
 
 
@@ -36,44 +32,13 @@ def sharpened(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> tup
     centre = vectors.mean(axis=0, dtype=np.float64)
     found, lists = vectors, neighbors
     for _ in range(ROUNDS):
-        first, second = _mutual_pairs(lists, min(MUTUAL, lists.shape[1]))
         with threadpool_limits(1):  # sums in the same order whatever the number of cores
-            scatter = _scatter(vectors, first, second)
-            mean = float(np.trace(scatter)) / len(scatter)
-            if mean <= 0.0:
+            matrix = whitening(vectors, lists)
+            if matrix is None:
                 break
-            root = np.linalg.cholesky(scatter + SHRINK * mean * np.eye(len(scatter)))
-            found = _mapped(vectors, centre, np.linalg.inv(root).T, unit=unit)
+            found = _mapped(vectors, centre, matrix, unit=unit)
         lists = _renewed(found, lists, min(REACH, lists.shape[1]))
     return found, lists
-
-
-@njit(**OPTIONS)
-def _mutual_pairs(neighbors, k):
-    """Return the pairs i < j of which each is among the other's first k."""
-    items = len(neighbors)
-    first, second = np.empty(items * k, np.int32), np.empty(items * k, np.int32)
-    count = 0
-    for i in range(items):
-        for t in range(k):
-            j = neighbors[i, t]
-            if j > i:
-                for s in range(k):
-                    if neighbors[j, s] == i:
-                        first[count], second[count] = i, j
-                        count += 1
-                        break
-    return first[:count], second[:count]
-
-
-def _scatter(vectors: NDArray[np.float32], first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.float64]:
-    step = -(-len(first) // _MOST_PAIRS) if len(first) else 1
-    first, second = first[::step], second[::step]
-    total = np.zeros((vectors.shape[1],) * 2)
-    for start in range(0, len(first), _ROWS):
-        apart = vectors[first[start : start + _ROWS]].astype(np.float64) - vectors[second[start : start + _ROWS]]
-        total += apart.T @ apart
-    return total / (2 * max(len(first), 1))
 
 
 def _mapped(

@@ -8,11 +8,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.counting.placing.looks import FEATURES
-
 # Share of the cluster's size in the probability, a guard against over-confidence: before and after so many matches.
 FLOOR, TAUGHT_FLOOR, TAUGHT = 0.3, 0.1, 20
-_START = (-4.0, 1.0, 1.0, 0.5)
+_START, _START_SPACES = (-4.0, 0.5), 2.0  # of the constant and the log of the size; shared by the similarities
 _ROWS = 20_000
 _RIDGE, _RIDGE_CONSTANT, _STEPS, _LONGEST = 0.5, 0.01, 4, 2.0
 
@@ -40,9 +38,10 @@ def _curvature(
 class Chances:
     """The regression and the comparisons that it was fitted on."""
 
-    def __init__(self) -> None:
-        self.weights = np.array(_START)
-        self._rows = np.empty((1024, FEATURES))
+    def __init__(self, features: int) -> None:
+        similarities = features - len(_START)
+        self.weights = np.array(_START + (_START_SPACES / similarities,) * similarities)
+        self._rows = np.empty((1024, features))
         self._same = np.empty(1024, np.bool_)
         self._count = 0
         self.matches = 0
@@ -54,7 +53,7 @@ class Chances:
     def logistic(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the fitted probability for rows of features, rounded a little so that the last bit decides nothing."""
         score = np.zeros(len(features))
-        for column in range(FEATURES):
+        for column in range(len(self.weights)):
             score += features[:, column] * self.weights[column]
         return np.asarray(1.0 / (1.0 + np.exp(-np.clip(np.rint(score * 2**20) / 2**20, -30.0, 30.0))))
 
@@ -78,7 +77,7 @@ class Chances:
 
     def fit(self) -> None:
         """Newton's steps from the present weights; each coordinate moves by at most 2 in a step."""
-        ridge = np.full(FEATURES, _RIDGE)
+        ridge = np.full(len(self.weights), _RIDGE)
         ridge[0] = 0.0
         for _ in range(_STEPS):
             gradient, information = _curvature(self._rows[: self._count], self._same[: self._count], self.weights)

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.counting.placing.fast import Skip
-from cccount_dist.counting.placing.looks import FEATURES
 from cccount_dist.counting.placing.state import PAGE_COST, TURN, Placing, State, Wanted
 
 _CERTAIN = 0.5  # a cluster likelier than this is asked alone, before any page
@@ -21,7 +20,7 @@ class _Search:
         self.state = state
         self.item = item
         self.slot = state.looks.slot(item)
-        self.features = np.empty((0, FEATURES))
+        self.features = np.empty((0, state.looks.features))
         self.chance = np.empty(0)
         self.best = np.empty(0, np.int64)
         self.asked = np.empty(0, np.bool_)

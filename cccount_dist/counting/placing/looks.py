@@ -1,9 +1,12 @@
 """How alike a drawn item and the known clusters look: the features that decide in which order clusters are asked about.
 
-Similarity is corrected for how central both items are: for their mean similarity to 64 random items. Only items that were
-drawn are looked at: O(t d) memory for t of them; features against D clusters take O(16 D d) time. Sums have a fixed order, so
-the same collection always gets the same questions.
+Similarity is corrected for how central both items are: for their mean similarity to 64 random items. It is taken in the given
+space and, where there are neighbour lists, in a second one that knows more (`similarity/sharp.py`). Only items that were drawn
+are looked at: O(t d) memory for t of them; features against D clusters take O(32 D d) time. Sums have a fixed order, so the same
+collection always gets the same questions.
 """
+
+from collections.abc import Callable
 
 import numba
 import numpy as np
@@ -11,8 +14,8 @@ from numpy.typing import NDArray
 
 from cccount_dist.counting.placing.clusters import Clusters
 from cccount_dist.similarity.rows import LANES, sum_lanes
+from cccount_dist.similarity.sharp import SharpRows
 
-FEATURES = 4  # 1, largest and mean similarity to the members, log of the size
 PILOT = 64  # first items of the random order: they say what is central, and give similarities their scale
 
 
@@ -33,7 +36,7 @@ def _similarities(
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _features(
+def _largest_and_mean(
     rows: NDArray[np.float32],  # (t, d)
     centrality: NDArray[np.float64],  # (t,)
     scale: float,
@@ -41,8 +44,7 @@ def _features(
     slot: int,
     members: NDArray[np.int32],
     held: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    out: NDArray[np.float64],
+    out: NDArray[np.float64],  # (D, 2)
     best: NDArray[np.int64],
 ) -> None:
     similarity = np.empty(members.shape[1])
@@ -56,29 +58,65 @@ def _features(
             if value > largest:
                 largest = value
                 best[cluster] = place
-        out[cluster, 0] = 1.0
-        out[cluster, 1] = largest
-        out[cluster, 2] = total / count
-        out[cluster, 3] = np.log(sizes[cluster])
+        out[cluster, 0] = largest
+        out[cluster, 1] = total / count
 
 
-class Looks:
-    """The rows of the items drawn so far, by slot: 0 for the first item that was looked at, and so on."""
+class _View:
+    """The rows of the items drawn so far in one space."""
 
-    def __init__(self, vectors: NDArray[np.float32], order: NDArray[np.int64], mean_square: float | None = None) -> None:
-        self._vectors = vectors
-        self._mean_square = -1.0 if mean_square is None else mean_square
-        self._slots: dict[int, int] = {}
-        self.items: list[int] = []
-        self._rows = np.zeros((0, vectors.shape[1]), np.float32)
+    def __init__(self, row: Callable[[int], NDArray[np.float32]], pilot: list[int], mean_square: float) -> None:
+        self._row, self._mean_square = row, mean_square
+        self._pilot = np.stack([row(item) for item in pilot])
+        self._rows = np.zeros((0, self._pilot.shape[1]), np.float32)
         self._centrality = np.zeros(0)
-        pilot = order[:PILOT].tolist()
-        self._pilot = np.ascontiguousarray(vectors[order[:PILOT]])
-        similarity = np.stack([self._with_pilot(self._pilot[place]) for place in range(len(pilot))])
+        similarity = np.stack([self._with_pilot(one) for one in self._pilot])
         centrality = similarity.mean(axis=1)
         corrected = similarity - 0.5 * (centrality[:, None] + centrality[None, :])
         spread = float(corrected[np.triu_indices(len(pilot), 1)].std())
         self._scale = spread if spread > 0.0 else 1.0
+
+    def add(self, slot: int, item: int) -> None:
+        if slot == len(self._rows):
+            more = max(PILOT, slot)
+            self._rows = np.concatenate([self._rows, np.zeros((more, self._rows.shape[1]), np.float32)])
+            self._centrality = np.concatenate([self._centrality, np.zeros(more)])
+        self._rows[slot] = self._row(item)
+        self._centrality[slot] = self._with_pilot(self._rows[slot]).mean()
+
+    def against(self, slot: int, clusters: Clusters, first: int, out: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Write the largest and the mean similarity to each cluster; return the place of its most similar member."""
+        best = np.zeros(len(out), np.int64)
+        members, held = clusters.members[first : len(clusters)], clusters.held[first : len(clusters)]
+        _largest_and_mean(self._rows, self._centrality, self._scale, self._mean_square, slot, members, held, out, best)
+        return best
+
+    def _with_pilot(self, row: NDArray[np.float32]) -> NDArray[np.float64]:
+        out = np.empty(len(self._pilot))
+        _similarities(row, self._pilot, np.arange(len(self._pilot), dtype=np.int32), self._mean_square, out)
+        return out
+
+
+class Looks:
+    """What the items drawn so far look like, by slot: 0 for the first item that was looked at, and so on.
+
+    Features are 1, the log of the size, and in each space the largest and the mean similarity to the members.
+    """
+
+    def __init__(
+        self,
+        vectors: NDArray[np.float32],
+        order: NDArray[np.int64],
+        mean_square: float | None = None,
+        sharp: SharpRows | None = None,
+    ) -> None:
+        pilot = order[:PILOT].tolist()
+        self._views = [_View(lambda item: np.asarray(vectors[item]), pilot, -1.0 if mean_square is None else mean_square)]
+        if sharp is not None:
+            self._views.append(_View(sharp.row, pilot, -1.0))
+        self.features = 2 + 2 * len(self._views)
+        self._slots: dict[int, int] = {}
+        self.items: list[int] = []
 
     def slot(self, item: int) -> int:
         """Return the slot of an item, looking at it if that is new."""
@@ -86,23 +124,15 @@ class Looks:
         if slot is None:
             slot = self._slots[item] = len(self.items)
             self.items.append(item)
-            if slot == len(self._rows):
-                more = max(PILOT, slot)
-                self._rows = np.concatenate([self._rows, np.zeros((more, self._rows.shape[1]), np.float32)])
-                self._centrality = np.concatenate([self._centrality, np.zeros(more)])
-            self._rows[slot] = self._vectors[item]
-            self._centrality[slot] = self._with_pilot(self._rows[slot]).mean()
+            for view in self._views:
+                view.add(slot, item)
         return slot
 
     def against(self, slot: int, clusters: Clusters, first: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return features (D - first, 4) against the clusters first … D - 1, and the place of each one's most similar member."""
-        count = len(clusters)
-        out, best = np.empty((count - first, FEATURES)), np.zeros(count - first, np.int64)
-        members, held, sizes = clusters.members[first:count], clusters.held[first:count], clusters.size[first:count]
-        _features(self._rows, self._centrality, self._scale, self._mean_square, slot, members, held, sizes, out, best)
+        """Return features against the clusters first … D - 1, and the place of each one's most similar member."""
+        out = np.ones((len(clusters) - first, self.features))
+        out[:, 1] = np.log(clusters.size[first : len(clusters)])
+        best = np.zeros(len(out), np.int64)
+        for number, view in enumerate(self._views):
+            best = view.against(slot, clusters, first, out[:, 2 + 2 * number : 4 + 2 * number])
         return out, best
-
-    def _with_pilot(self, row: NDArray[np.float32]) -> NDArray[np.float64]:
-        out = np.empty(len(self._pilot))
-        _similarities(row, self._pilot, np.arange(len(self._pilot), dtype=np.int32), self._mean_square, out)
-        return out

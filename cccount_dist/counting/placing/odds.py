@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.counting.placing.fast import Skip
-from cccount_dist.counting.placing.looks import FEATURES
 from cccount_dist.counting.placing.repeats import Repeats
 from cccount_dist.counting.placing.state import PAGE_COST, TURN, Placing, State, Wanted
 from cccount_dist.sampling.types import CONFIRM, VOTE
@@ -30,7 +29,7 @@ class Trial:
         self.new = max(state.new_rate, 0.5 / (state.drawn + 1))  # odds of a new cluster
         self.miss, self.false_same = state.rates.miss, state.rates.false_same
         self.page_miss, self.page_false = state.rates.page_miss, state.rates.page_false
-        self.features = np.empty((0, FEATURES))
+        self.features = np.empty((0, state.looks.features))
         self.start = np.empty(0)  # odds before any answer
         self.odds = np.empty(0)
         self.best = np.empty(0, np.int64)

@@ -22,6 +22,7 @@ from cccount_dist.counting.population import Population
 from cccount_dist.counting.result import CountResult
 from cccount_dist.counting.richness import richness
 from cccount_dist.sampling.types import Answer, KnownAnswer, Question, RepeatedAnswer
+from cccount_dist.similarity.sharp import SharpRows
 from storage.errors import InputError
 
 FEWEST_REPLICATES = 10  # of inverse sampling from the items placed: fewer say nothing
@@ -39,6 +40,7 @@ class PlacingSampler:
     rates : of wrong answers; None to estimate them on the way; EXACT takes answers as they are
     lanes : items under way at once
     fast : skip clusters that an item is hardly in, where that is safe (`fast.py`)
+    sharp : rows of a second space, which knows more about who is alike; None to look at the vectors alone
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class PlacingSampler:
         rates: GivenRates | None = EXACT,
         lanes: int = 1,
         fast: bool = False,
+        sharp: SharpRows | None = None,
     ) -> None:
         if not 1 <= grid <= LARGEST_PAGE:
             raise InputError(f"a page shows 1 to {LARGEST_PAGE} clusters, not {grid}")
@@ -67,7 +70,7 @@ class PlacingSampler:
         self._level = check_level(level)
         random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
         self._order = population.to_items(random.permutation(population.items))
-        self._vectors, self._mean_square = vectors, mean_square
+        self._vectors, self._mean_square, self._sharp = vectors, mean_square, sharp
         self._grid, self._rates, self._lanes, self._fast = grid, rates, lanes, fast
         self._answers: dict[Key, Value] = {}
         self._keys: list[Key] = []  # of each question asked
@@ -141,7 +144,7 @@ class PlacingSampler:
         return [[state.item(j, place) for place in range(int(state.clusters.held[j]))] for j in live]
 
     def _new_engine(self) -> Engine:
-        looks = Looks(self._vectors, self._order, self._mean_square)
+        looks = Looks(self._vectors, self._order, self._mean_square, self._sharp)
         rates = Rates(self._rates)
         for answer in self._known:
             _know(rates, answer)

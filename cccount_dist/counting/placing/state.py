@@ -53,7 +53,7 @@ class State:
         self.grid = grid
         self.shortcut = Shortcut(on=fast)
         self.clusters = Clusters()
-        self.chances = Chances()
+        self.chances = Chances(looks.features)
         self.placed = 0  # items that are in a cluster
         self.doubtful: list[int] = []  # items that people could not place; never counted as different
         self.effort = 0.0  # in pair answers

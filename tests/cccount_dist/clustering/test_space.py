@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from cccount_dist.clustering.evidence.space import MUTUAL, ROUNDS, SHRINK, sharpened
+from cccount_dist.clustering.evidence.space import ROUNDS, sharpened
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from cccount_dist.similarity.metrics import prepare
+from cccount_dist.similarity.whitening import MUTUAL, SHRINK
 from tests.cccount_dist.samplers import blobs
 
 

@@ -1,0 +1,72 @@
+"""Counts without people, beside counts with them, and what k-means makes of each (the paper's section 4 and figure 8).
+
+    python -m benchmarks.counting_baselines --data FOLDER --sets digits,czoo --runs 20 --write
+
+Without people: k-means at its elbow, mean-shift, connected components. With 0.5 n answers: the paper's nested importance sampling
+as printed and as released, PCK-means, and `placing`; errors are means over the runs. Accuracy is that of k-means with the number
+of clusters that was found (equation 12); for methods that ask, with the first run's.
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.countingsets import find
+from benchmarks.pasting import paste
+from cccount_dist.counting.baselines.accuracy import kmeans_accuracy
+from cccount_dist.counting.baselines.components import components_elbow
+from cccount_dist.counting.baselines.elbow import kmeans_elbow
+from cccount_dist.counting.baselines.meanshift import mean_shift_modes
+from cccount_dist.counting.labelled import LabelledSet, load
+from cccount_dist.counting.trials import Plan, run_trial
+from cccount_dist.similarity.inmemory import neighbors_in_memory
+
+PAGE = Path(__file__).parent.parent / "docs" / "counting.md"
+EFFORT = 0.5
+ASKING = {
+    "nis": Plan("nis", (EFFORT,)),
+    "nis-released": Plan("nis-released", (EFFORT,)),
+    "pckmeans-explore": Plan("pckmeans-explore", (EFFORT,)),
+    "placing": Plan("placing", (EFFORT,), parameters={"search": "fast", "space": "sharp"}),
+}
+HEAD = ["| set | K | method | answers / n | estimate | error | accuracy of k-means |", "|---|---|---|---|---|---|---|"]
+NEIGHBORS = 50
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path(), help="folder of the .npz files; sets that are not there are skipped")
+    parser.add_argument("--sets", default="digits,handwritten,czoo,market20,balanced")
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--write", action="store_true", help="put the table into docs/counting.md")
+    given = parser.parse_args()
+    lines = list(HEAD)
+    for name in given.sets.split(","):
+        if (source := find(name, given.data)) is not None:
+            for line in measure(name, load(source), given.runs):
+                print(line, flush=True)
+                lines.append(line)
+    if given.write:
+        paste(PAGE, "baselines", ["", *lines, ""])
+
+
+def measure(name: str, collection: LabelledSet, runs: int) -> Iterator[str]:
+    truth = collection.clusters
+
+    def row(method: str, answers: str, estimates: list[float]) -> str:
+        error = sum(abs(estimate - truth) for estimate in estimates) / len(estimates) / truth
+        found = kmeans_accuracy(collection.vectors, collection.labels, estimates[0])
+        mean = sum(estimates) / len(estimates)
+        return f"| {name} | {truth} | {method} | {answers} | {mean:.1f} | {error:.3f} | {found:.3f} |"
+
+    near = neighbors_in_memory(collection.vectors, min(NEIGHBORS, len(collection.labels) - 1))
+    yield row("the truth", "-", [float(truth)])
+    yield row("k-means, elbow", "0", [float(kmeans_elbow(collection.vectors).clusters)])
+    yield row("mean-shift", "0", [float(mean_shift_modes(collection.vectors, near.index).clusters)])
+    yield row("connected components", "0", [float(components_elbow(collection.vectors, near.index, near.similarity).clusters)])
+    for method, plan in ASKING.items():
+        yield row(method, f"{EFFORT:g}", [run_trial(collection, plan, run)[0].estimate for run in range(runs)])
+
+
+if __name__ == "__main__":
+    main()
