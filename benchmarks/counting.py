@@ -10,11 +10,11 @@ The runs are those of `cccount benchmark counting` (`flows/benchmark.py`): on Da
 """
 
 import argparse
-import re
 from contextlib import nullcontext
 from pathlib import Path
 
 from benchmarks.countingsets import SETS, find
+from benchmarks.pasting import paste
 from flows.benchmark import HEAD, STOP_HEAD, benchmark_counting, make_plan, table
 from flows.compute import open_client
 
@@ -57,23 +57,14 @@ def main() -> None:
         )
         for method in given.methods.split(",")
     ]
-    lines = [HEAD if given.stop is None else STOP_HEAD]
+    lines = (HEAD if given.stop is None else STOP_HEAD).splitlines()
     with nullcontext() if given.finished else open_client(workers=given.processes) as client:
         for source in sources:
             rows = table(benchmark_counting([source], plans, runs=given.runs, results=given.results, client=client))
             print("\n".join(rows), flush=True)
             lines += rows
     if given.write:
-        write(given.write, "\n".join(lines))
-
-
-def write(name: str, text: str) -> None:
-    """Put a table between the marks of its name in the page."""
-    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-    page = PAGE.read_text()
-    if begin not in page:
-        raise SystemExit(f"{PAGE} has no table {name!r}")
-    PAGE.write_text(re.sub(f"{begin}.*?{end}", lambda _: f"{begin}\n{text}\n{end}", page, flags=re.DOTALL))
+        paste(PAGE, given.write, ["", *lines, ""])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""IU_RED beside S&T and random ratings: `python -m benchmarks.spectral [speed] [gaps] [curves] [step] [noise] [groups]`.
+"""IU_RED beside S&T and random ratings: `python -m benchmarks.spectral speed gaps curves later each step noise groups`.
 
 Error: share of items in the wrong group, against the spectral clustering of all similarities and, in `groups`, against the truth.
 Times are CPU time of one thread (`time.process_time`), so that other work on the machine matters less; without compilation.
@@ -13,12 +13,13 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.datasets import load_digits, load_iris
 
 from benchmarks.pasting import paste
+from benchmarks.spectral_groups import groups
+from benchmarks.spectral_noise import noise
 from benchmarks.spectral_sets import (
     ENOUGH,
+    FILLINGS,
     Floats,
     Labels,
     Sets,
@@ -28,19 +29,13 @@ from benchmarks.spectral_sets import (
     data_sets,
     error,
     exact,
-    graph_of,
-    noisy,
-    some_classes,
-    waveforms,
+    share_to,
 )  # fmt: skip
+from benchmarks.spectral_step import step
 from benchmarks.stored import Runs, table
 from cccount_dist.clustering.spectral.parameters import Missing
 from cccount_dist.clustering.spectral.placing import place
 from cccount_dist.clustering.spectral.sampler import Rule, SpectralSampler
-from cccount_dist.clustering.spectral.scan import best_of_matrix, best_pair
-from cccount_dist.clustering.spectral.sensitivity import all_changes, sensitivity
-from cccount_dist.clustering.spectral.spectrum import spectrum
-from cccount_dist.metrics import ari
 from cccount_dist.sampling.types import Answer
 
 METHODS: dict[str, tuple[Rule, bool]] = {
@@ -50,8 +45,7 @@ METHODS: dict[str, tuple[Rule, bool]] = {
     "iu-red-pure": ("iu-red", False),
     "iu-red": ("iu-red", True),
 }
-FILLINGS: tuple[Missing, ...] = ("zero", "either")
-SUBSETS = (0.1, 0.2, 0.4)
+LATER = (0.2, 0.25, 0.3, 0.4, 0.5)
 Courses = dict[str, list[dict[Missing, list[float]]]]  # the errors of every run, by method
 
 
@@ -106,18 +100,30 @@ def shares_of(items: int, method: str) -> list[float]:
 
 
 def curves(runs: int, sets: Sets, done: Runs) -> list[str]:
-    """Mean error after shares of all similarities, against the clustering of all of them; both ways to fill in."""
+    """The share of all similarities after which the mean error is 5 %, for each method; both ways to fill in."""
     wanted = {name: complete(similarity) for name, (similarity, _) in sets.items()}
     for seed in range(runs):
         for name, (similarity, _) in sets.items():
             for method in METHODS:
-                done.get(f"curves, {name}, {method}, {seed}", partial(one_course, method, seed, similarity, wanted[name]))
-    found = {name: {method: list(done.of(f"curves, {name}, {method}", runs)) for method in METHODS} for name in sets}
-    lines = [*summary({name: (len(sets[name][1]), courses) for name, courses in found.items()}), ""]
-    for name, courses in found.items():
+                shares = shares_of(len(similarity), method)
+                work = partial(one_course, method, seed, similarity, wanted[name], shares)
+                done.get(f"curves, {name}, {method}, {seed}", work)
+    return summary(found_courses(runs, sets, done))
+
+
+def each(runs: int, sets: Sets, done: Runs) -> list[str]:
+    """The mean errors themselves, from the runs that `curves` has done: a page of its own."""
+    lines = []
+    for name, (items, courses) in found_courses(runs, sets, done).items():
         if any(courses.values()):
-            lines += [f"**{name}**", "", *show_curves(courses, len(sets[name][1])), ""]
-    return lines
+            lines += [f"## {name}", "", *show_curves(courses, items), ""]
+    return lines[:-1]
+
+
+def found_courses(runs: int, sets: Sets, done: Runs) -> dict[str, tuple[int, Courses]]:
+    """The number of items of every set, and the courses that were run."""
+    some = {name: {method: list(done.of(f"curves, {name}, {method}", runs)) for method in METHODS} for name in sets}
+    return {name: (len(sets[name][1]), courses) for name, courses in some.items()}
 
 
 def summary(found: dict[str, tuple[int, Courses]]) -> list[str]:
@@ -132,22 +138,34 @@ def summary(found: dict[str, tuple[int, Courses]]) -> list[str]:
     return table(["set", *METHODS, "iu-red: runs above 5 % at 20 %"], rows)
 
 
-def share_to(enough: float, shares: Sequence[float], errors: Floats) -> str:
-    reached = next((share for share, value in zip(shares, errors, strict=True) if value <= enough), None)
-    return f"> {100 * shares[-1]:g}%" if reached is None else f"{100 * reached:g}%"
-
-
-def one_course(method: str, seed: int, similarity: Floats, wanted: Labels) -> dict[Missing, list[float]]:
+def one_course(method: str, seed: int, similarity: Floats, wanted: Labels, shares: Sequence[float]) -> dict[Missing, list[float]]:
     """The errors after shares of all similarities, by what the result takes a missing one for."""
     rule, interleaved = METHODS[method]
     sampler = SpectralSampler(len(wanted), 2, seed=seed, rule=rule, interleaved=interleaved)
     courses: dict[Missing, list[float]] = {missing: [] for missing in FILLINGS}
-    for share in shares_of(len(wanted), method):
+    for share in shares:
         ask_until(sampler, exact(similarity), round(share * len(wanted) * (len(wanted) - 1) / 2))
         for missing in FILLINGS:
             sampler._missing = missing
             courses[missing].append(error(sampler.result().labels, wanted))
     return courses
+
+
+def later(runs: int, sets: Sets, done: Runs) -> list[str]:
+    """Interleaved IU_RED beyond a fifth, for sets that have more than 5 % errors there: does it stall?"""
+    for seed in range(runs):
+        for name, (similarity, _) in sets.items():
+            work = partial(one_course, "iu-red", seed, similarity, complete(similarity), LATER)
+            done.get(f"later, {name}, {seed}", work)
+    rows = []
+    for name in sets:
+        some = list(done.of(f"later, {name}", runs))
+        for missing, title in zip(FILLINGS, ("0", "guessed"), strict=True):
+            if some:
+                found = np.array([one[missing] for one in some])
+                cells = [f"{mean:.3f} ({above})" for mean, above in zip(found.mean(0), (found > ENOUGH).sum(0), strict=True)]
+                rows.append([name, title, *cells, str(len(some))])
+    return table(["set", "missing", *(f"{100 * share:g}%" for share in LATER), "runs"], rows)
 
 
 def show_curves(courses: Courses, items: int) -> list[str]:
@@ -159,170 +177,6 @@ def show_curves(courses: Courses, items: int) -> list[str]:
                 mean = np.mean([one[missing] for one in some], axis=0)
                 rows.append([method, title, *(f"{value:.3f}" for value in mean), *[""] * (len(most) - len(mean)), str(len(some))])
     return table(["method", "missing", *(f"{100 * share:g}%" for share in most), "runs"], rows)
-
-
-def step(runs: int, sets: Sets, done: Runs) -> list[str]:
-    """Decrease of the error by one question after a random subset of the similarities: the paper's table 1."""
-    uniform = np.triu(np.random.default_rng(9).random((100, 100)), 1)
-    small = {name: one for name, one in sets.items() if len(one[1]) <= 120}
-    small |= {"waveform": waveforms(), "uniform similarities": (uniform + uniform.T, np.zeros(100, np.int64))}
-    for chunk in range(runs):
-        for name, (similarity, _) in small.items():
-            for share in SUBSETS:
-                work = partial(twenty_steps, similarity, complete(similarity), share, chunk)
-                done.get(f"step, {name}, {share}, {chunk}", work)
-    rows = []
-    for name in small:
-        for share in SUBSETS:
-            falls = [one for chunk in done.of(f"step, {name}, {share}", runs) for one in chunk]
-            if falls:
-                found = np.column_stack([falls, np.array(falls) @ [0.0, 1.0, -1.0]])
-                means, deviations = found.mean(axis=0), found.std(axis=0) / np.sqrt(len(found))
-                cells = [f"{mean:+.4f} ± {deviation:.4f}" for mean, deviation in zip(means[1:], deviations[1:], strict=True)]
-                rows.append([name, f"{share:.0%}", f"{means[0]:.3f}", *cells, str(len(found))])
-    return table(["set", "subset", "error before", "IU_RED", "S&T", "IU_RED - S&T", "restarts"], rows)
-
-
-def twenty_steps(similarity: Floats, wanted: Labels, share: float, chunk: int) -> list[list[float]]:
-    tried = (one_step(similarity, wanted, share, 20 * chunk + restart) for restart in range(20))
-    return [one for one in tried if one is not None]
-
-
-def one_step(similarity: Floats, wanted: Labels, share: float, seed: int) -> list[float] | None:
-    """The error, and how far one question of IU_RED and one of S&T lower it; None if the subset determines no grouping."""
-    items = len(similarity)
-    first, second = np.triu_indices(items, 1)
-    drawn = np.random.default_rng(seed).permutation(len(first))[: round(share * len(first))]
-    known = np.zeros((items, items), np.bool_)
-    known[first[drawn], second[drawn]] = True
-    graph = graph_of(similarity, known)
-    found = spectrum(graph, 2) if graph.components()[0] == 1 else None
-    if found is None or not found.is_determined:
-        return None
-    before = place(found.block, None)
-    item = before.least_sure(set())
-    changes = None if item is None else sensitivity(graph, found, item)
-    if changes is None:
-        return None
-    falls = [error(before.labels, wanted)]
-    for pair in (best_pair(graph, found.block, changes), best_of_matrix(graph, all_changes(graph))):
-        assert pair is not None
-        if not graph.has(*pair):
-            graph.add(np.array(pair[:1]), np.array(pair[1:]))
-        graph.set(*pair, float(similarity[pair]), 0.0)
-        after = spectrum(graph, 2)
-        graph.set(*pair, 0.0, 0.0)
-        assert after is not None
-        falls.append(falls[0] - error(place(after.block, None).labels, wanted))
-    return falls
-
-
-def noise(runs: int, sets: Sets, done: Runs) -> list[str]:
-    """Ratings with noise 0.2: repeats that are chosen, against three ratings of every pair and their median."""
-    shares = [round(0.01 * part, 2) for part in range(2, 31)]
-    small = {name: (similarity, complete(similarity)) for name, (similarity, _) in sets.items() if len(similarity) <= 120}
-    for seed in range(runs):
-        for name, (similarity, wanted) in small.items():
-            for times in (1, 3):
-                work = partial(noisy_course, similarity, wanted, times, seed, shares)
-                done.get(f"noise, {name}, {times}, {seed}", work)
-    rows = []
-    for name in small:
-        courses = [list(done.of(f"noise, {name}, {times}", runs)) for times in (1, 3)]
-        if all(courses):
-            means = [np.mean(some, axis=0) for some in courses]
-            one, three = (share_to(ENOUGH, shares[: len(mean)], mean) for mean in means)
-            ratio = "–" if ">" in one + three else f"{float(one[:-1]) / float(three[:-1]):.2f}"
-            ends = [f"{mean[shares.index(0.15)]:.3f}" for mean in means]
-            rows.append([name, one, three, ratio, *ends, str(len(courses[1]))])
-    head = ["set", "chosen repeats", "always three", "ratio", "error at 15 %, chosen", "always three", "runs"]
-    return table(head, rows)
-
-
-def noisy_course(similarity: Floats, wanted: Labels, times: int, seed: int, shares: Sequence[float]) -> list[float]:
-    sampler = SpectralSampler(len(wanted), 2, seed=seed, repeats=3 if times == 1 else 1)
-    rate = noisy(similarity, np.random.default_rng(seed), times)
-    course = []
-    for share in shares if times == 3 else shares[:14]:
-        ask_until(sampler, rate, round(share / times * len(wanted) * (len(wanted) - 1) / 2))
-        course.append(error(sampler.result().labels, wanted))
-    return course
-
-
-def recursive(similarity: Floats, known: NDArray[np.bool_], clusters: int) -> Labels:
-    """Groups by splitting: always the part whose split has the smallest λ2, as long as both sides keep a twentieth of it."""
-    labels = np.zeros(len(similarity), np.int64)
-    splits: dict[int, tuple[float, Labels]] = {}
-
-    def look(part: int) -> None:
-        rows = np.flatnonzero(labels == part)
-        graph = graph_of(similarity[np.ix_(rows, rows)], known[np.ix_(rows, rows)])
-        parts, piece = graph.components()
-        if parts > 1:
-            splits[part] = (0.0, np.asarray(piece != np.bincount(piece).argmax(), np.int64))
-        elif len(rows) > 2 and (found := spectrum(graph, 2)) is not None:
-            side = place(found.block, None).labels
-            balanced = min(side.mean(), 1.0 - side.mean()) >= 0.05
-            splits[part] = (float(found.values[0]) if balanced else np.inf, side)
-
-    look(0)
-    for new in range(1, clusters):
-        part = min(splits, key=lambda one: splits[one][0])
-        rows = np.flatnonzero(labels == part)
-        labels[rows[splits.pop(part)[1] > 0]] = new
-        look(part)
-        look(new)
-    return labels
-
-
-def groups(runs: int, done: Runs) -> list[str]:
-    """More than two groups: several eigenvectors against recursive splitting, on the same answers; ARI with the truth."""
-    iris, digits = load_iris(), load_digits()
-    same = np.arange(90) % 3
-    cases = {
-        "iris": some_classes(iris.data, iris.target, range(3), 30),
-        "digits 0-4": some_classes(digits.data, digits.target, range(5), 20),
-        "three groups, same or different": ((same[:, None] == same).astype(np.float64), same),
-    }
-    for seed in range(runs):
-        for name, (similarity, truth) in cases.items():
-            done.get(f"groups, {name}, {seed}", partial(all_ways, similarity, truth, seed))
-    rows = []
-    for name, (similarity, truth) in cases.items():
-        found = list(done.of(f"groups, {name}", runs))
-        own = f"{ari(truth, complete(np.maximum(similarity, 0.01), int(truth.max()) + 1)):.2f}"
-        for share, means in zip(("10%", "20%"), np.mean(found, axis=0) if found else (), strict=False):
-            rows.append([name, share, *(f"{value:.2f}" for value in means), own, str(len(found))])
-    head = [
-        "set",
-        "rated",
-        "IU_RED",
-        "random",
-        "IU_RED, missing = 0",
-        "its answers, recursive splitting",
-        "all similarities",
-        "runs",
-    ]
-    return table(head, rows)
-
-
-def all_ways(similarity: Floats, truth: Labels, seed: int) -> list[list[float]]:
-    """ARI at a tenth and a fifth: IU_RED, random questions, and IU_RED's answers with missing = 0 and by recursive splitting."""
-    items, clusters = len(truth), int(truth.max()) + 1
-    chosen = SpectralSampler(items, clusters, seed=seed)
-    random = SpectralSampler(items, clusters, seed=seed, rule="random")
-    found = []
-    for share in (0.1, 0.2):
-        for sampler in (chosen, random):
-            ask_until(sampler, exact(similarity), round(share * items * (items - 1) / 2))
-        values = [ari(truth, sampler.result().labels) for sampler in (chosen, random)]
-        chosen._missing = "zero"
-        values.append(ari(truth, chosen.result().labels))
-        chosen._missing = "either"
-        square = -chosen._graph.dense()
-        np.fill_diagonal(square, 0.0)
-        found.append([*values, ari(truth, recursive(square, square > 0.0, clusters))])
-    return found
 
 
 def main() -> None:
@@ -340,6 +194,8 @@ def main() -> None:
         "speed": speed,
         "gaps": lambda: gaps(sets),
         "curves": lambda: curves(given.runs, sets, done),
+        "later": lambda: later(given.runs, sets, done),
+        "each": lambda: each(given.runs, sets, done),
         "step": lambda: step(given.runs, sets, done),
         "noise": lambda: noise(given.runs, sets, done),
         "groups": lambda: groups(given.runs, done),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 from cccount_dist.clustering.spectral.graph import RatedGraph
+from cccount_dist.clustering.spectral.parameters import Missing
 from cccount_dist.clustering.spectral.placing import place
 from cccount_dist.clustering.spectral.sampler import SpectralSampler
 from cccount_dist.clustering.spectral.spectrum import Spectrum, spectrum
@@ -21,6 +22,7 @@ Labels = NDArray[np.int64]
 Rate = Callable[[int, int], float]
 Sets = dict[str, tuple[Floats, Labels]]
 ENOUGH = 0.05
+FILLINGS: tuple[Missing, ...] = ("zero", "either")
 
 
 def kernel(features: Floats) -> Floats:
@@ -108,6 +110,7 @@ def exact(similarity: Floats) -> Rate:
     return lambda u, v: float(similarity[u, v])
 
 
-def noisy(similarity: Floats, random: np.random.Generator, times: int) -> Rate:
-    """The median of so many ratings with noise."""
-    return lambda u, v: float(np.median(np.clip(similarity[u, v] + random.normal(0.0, 0.2, times), 0.0, 1.0)))
+def share_to(enough: float, shares: Sequence[float], errors: Floats) -> str:
+    """The first share of all similarities at which the error is small enough."""
+    reached = next((share for share, value in zip(shares, errors, strict=True) if value <= enough), None)
+    return f"> {100 * shares[-1]:g}%" if reached is None else f"{100 * reached:g}%"

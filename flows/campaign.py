@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
 from cccount_dist.campaign import Campaign
-from cccount_dist.clustering.methods import needs_vectors
+from cccount_dist.clustering.methods import RATING_METHODS, needs_vectors
+from cccount_dist.clustering.spectral.parameters import check_items
 from cccount_dist.inputs import Inputs, items_alone, load_inputs
 from cccount_dist.review.standing import state_of
 from cccount_dist.runner import CampaignRunner, Progress
@@ -92,6 +93,8 @@ def open_campaign(workspace: str, name: str, kind: str, options: Options) -> Cam
 def _settings(folder: CampaignFolder, kind: str, options: Options) -> Settings:
     method, parameters = options.resolved_method, options.parameters()
     inputs = open_inputs(folder, vectors=kind != "cluster" or needs_vectors(method, parameters))
+    if kind == "cluster" and method in RATING_METHODS:  # before a campaign is frozen that could never run
+        check_items(method, int(parameters.get("clusters", 2)), inputs.countable)
     return Settings(
         kind=kind,
         method=method,

@@ -26,10 +26,13 @@ Floats = NDArray[np.float64]
 SPREADS = np.array([0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95, 1.05, 1.15, 1.3, 1.5, 1.75, 2.0])
 MEANS = 200  # mean sizes on the grid, even in their logarithm
 SIZES = 160  # sizes on the grid: every whole number while they are small, then even in their logarithm
-# Two priors of the spread. The first is half-normal, with a share of about equal sizes, which many collections have. The second
-# expects unequal sizes: with few matches data cannot tell them apart, and an interval must not depend on which one is believed.
-PRIOR_SPREAD, EQUAL, EQUAL_SHARE = 0.8, 0.3, 0.3
+# Two priors of the spread for the interval. The first is half-normal, with a share of about equal sizes, which many collections
+# have. The second expects unequal sizes: with few matches data cannot tell them apart, and an interval must not depend on which
+# one is believed. The third is for the estimate: sizes are about equal, or clearly not.
+EQUAL = 0.3  # spreads below are about equal sizes
+EQUAL_SHARE, PRIOR_SPREAD = 0.3, 0.8
 UNEQUAL_MEAN, UNEQUAL_DEVIATION = 0.7, 0.45
+ESTIMATE_SHARE, CLEARLY_MEAN, CLEARLY_DEVIATION = 0.4, 0.95, 0.35
 _NEGLIGIBLE = 1e-7  # posterior weight of a grid point that is left out
 _MOST_LOST = 0.9  # of the items that should have matched, if none did
 _SMALL, _FOLLOWED = 12, 48  # with false splits: counts up to the first are followed, each from true counts up to the second
@@ -42,7 +45,7 @@ class SizeTable:
     sizes: Floats  # (s,)
     weights: Floats  # (rows, s)
     clusters: Floats  # (rows,) λ
-    log_priors: tuple[Floats, Floats]  # (rows,) each
+    log_priors: tuple[Floats, Floats, Floats]  # (rows,) each
 
 
 @lru_cache(maxsize=4)
@@ -58,14 +61,21 @@ def size_table(items: int) -> SizeTable:
     weights = np.diff(cumulative, axis=-1, prepend=0.0) + 1e-14
     weights /= weights.sum(axis=-1, keepdims=True)
     mean = weights @ sizes
-    half_normal = np.exp(-0.5 * (SPREADS / PRIOR_SPREAD) ** 2) * np.gradient(SPREADS)
-    equal = (SPREADS < EQUAL).astype(np.float64)
-    first = (1 - EQUAL_SHARE) * half_normal / half_normal.sum() + EQUAL_SHARE * equal / equal.sum()
-    second = np.exp(-0.5 * ((SPREADS - UNEQUAL_MEAN) / UNEQUAL_DEVIATION) ** 2) * np.gradient(SPREADS)
+    step = np.gradient(SPREADS)
+    equal = _shares((SPREADS < EQUAL).astype(np.float64))
+    half_normal = _shares(np.exp(-0.5 * (SPREADS / PRIOR_SPREAD) ** 2) * step)
+    unequal = _shares(np.exp(-0.5 * ((SPREADS - UNEQUAL_MEAN) / UNEQUAL_DEVIATION) ** 2) * step)
+    clearly = _shares(np.exp(-0.5 * ((SPREADS - CLEARLY_MEAN) / CLEARLY_DEVIATION) ** 2) * step)
+    wide = EQUAL_SHARE * equal + (1 - EQUAL_SHARE) * half_normal
+    either = ESTIMATE_SHARE * equal + (1 - ESTIMATE_SHARE) * clearly
     # Flat in log K = log n - log E[S], whatever the steps of the grid are.
     flat = np.log(np.maximum(np.gradient(np.log(mean), axis=1), 1e-12))
-    priors = [(np.log(np.concatenate([prior, prior]))[:, None] + flat).ravel() for prior in (first, second)]
-    return SizeTable(sizes, weights.reshape(-1, len(sizes)), (items / mean).ravel(), (priors[0], priors[1]))
+    first, second, third = ((np.log(np.concatenate([prior, prior]))[:, None] + flat).ravel() for prior in (wide, unequal, either))
+    return SizeTable(sizes, weights.reshape(-1, len(sizes)), (items / mean).ravel(), (first, second, third))
+
+
+def _shares(weights: Floats) -> Floats:
+    return np.asarray(weights / weights.sum())
 
 
 @lru_cache(maxsize=1)
@@ -97,10 +107,14 @@ class Posterior:
             low, high = (low, middle) if self.cumulative(middle) >= probability else (middle, high)
         return float(high)
 
-    def relative_median(self) -> float:
-        """Return the estimate with the smallest expected relative error |K' - K| / K: the median under weights 1/K."""
+    def estimate(self) -> float:
+        """Return the median under weights 1/K².
+
+        One K makes |K' - K| / K the loss: the relative error. The other makes small numbers likelier beforehand than flat in
+        log K: with few matches the posterior has a long tail above, and without it collections of equal sizes are overcounted.
+        """
         clusters = np.minimum(self.seen + self.mean, self.most)
-        weight = self.weight / clusters
+        weight = self.weight / clusters**2
         order = np.argsort(clusters, kind="stable")
         reached = np.cumsum(weight[order])
         return float(clusters[order][np.searchsorted(reached, 0.5 * reached[-1])])
@@ -165,8 +179,8 @@ class Likelihood:
 
 def mixture_posteriors(
     counts: NDArray[np.int64], items: int, cases: Sequence[tuple[float, int]] = ((1.0, 0),)
-) -> tuple[Posterior, Posterior]:
-    """Return the posterior of the number of clusters under each of the two priors.
+) -> tuple[Posterior, Posterior, Posterior]:
+    """Return the posterior of the number of clusters under each of the three priors: two for the interval, one for the estimate.
 
     Parameters
     ----------
@@ -178,8 +192,10 @@ def mixture_posteriors(
     logs = [np.log(weight) + likelihood.log(number) for weight, number in cases]
     seen = [float(len(counts) - number) for _, number in cases]
     most = float(items - int(counts.sum()) + len(counts))
-    first, second = (_posterior(seen, [log + prior for log in logs], likelihood.unseen, most) for prior in table.log_priors)
-    return first, second
+    first, second, third = (
+        _posterior(seen, [log + prior for log in logs], likelihood.unseen, most) for prior in table.log_priors
+    )
+    return first, second, third
 
 
 def _posterior(seen: list[float], logs: list[Floats], unseen: Floats, most: float) -> Posterior:

@@ -71,15 +71,16 @@ def _richness(counts: Counts, items: int, level: float, false_splits: float) -> 
 
 
 def _intervals(
-    counts: Counts, cases: list[tuple[float, int]], posteriors: tuple[Posterior, Posterior], items: int, level: float
+    counts: Counts, cases: list[tuple[float, int]], posteriors: tuple[Posterior, Posterior, Posterior], items: int, level: float
 ) -> tuple[Interval, Interval]:
-    """Chao's interval, over all cases of what was seen, and the mixture's, over both priors."""
+    """Chao's interval, over all cases of what was seen, and the mixture's, over two priors, with the third one's estimate."""
     chaos = [chao_without_replacement(without_smallest(counts, number), items, level) for _, number in cases]
     likeliest = int(np.argmax([weight for weight, _ in cases]))
     chao = (chaos[likeliest][0], min(c[1] for c in chaos), max(c[2] for c in chaos))
     tail = (1.0 - level) / 2
-    low, high = min(p.quantile(tail) for p in posteriors), max(p.quantile(1.0 - tail) for p in posteriors)
-    return chao, (posteriors[0].relative_median(), low, high)
+    first, second, third = posteriors
+    low, high = min(p.quantile(tail) for p in (first, second)), max(p.quantile(1.0 - tail) for p in (first, second))
+    return chao, (third.estimate(), low, high)
 
 
 def split_cases(seen: int, false_splits: float) -> list[tuple[float, int]]:

@@ -28,9 +28,10 @@ class RatingFacts:
 
 def ratings_section(facts: RatingFacts) -> Html:
     """Return the section about error and cost."""
+    share = round(facts.pairs / max(1, facts.all_pairs), 4)
     repeated = plural(facts.ratings - facts.pairs, "answer")
     rows = [
-        ("Rated", f"{facts.pairs:,} of {plural(facts.all_pairs, 'pair')} ({percent(facts.pairs / max(1, facts.all_pairs))})"),
+        ("Rated", f"{facts.pairs:,} of {plural(facts.all_pairs, 'pair')} ({percent(share)})"),
         ("Repeats and unsure ones", f"{repeated} beyond the first rating of a pair"),
         ("Error against all similarities", _error(facts.error_complete, "not known, for not all pairs were rated")),
         ("Error against the labels", _error(facts.error_truth, "not known, for the collection has no labels")),
@@ -39,7 +40,7 @@ def ratings_section(facts: RatingFacts) -> Html:
 
 
 def _error(value: float | None, unknown: str) -> str:
-    return unknown if value is None else f"{percent(value)} of the items are in another group"
+    return unknown if value is None else f"{percent(round(value, 3))} of the items are in another group"
 
 
 def _cost(facts: RatingFacts) -> Html:

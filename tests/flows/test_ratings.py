@@ -111,6 +111,12 @@ def test_the_command_groups_by_ratings_and_says_what_is_missing(objects: str) ->
     assert "cccount embed" in refused.err
 
 
+def test_what_cannot_be_grouped_leaves_no_campaign_behind(objects: str) -> None:
+    with pytest.raises(InputError, match="clusters is 99, but there are 24 items"):
+        cluster(objects, "g", ClusterOptions("iu-red", clusters=99, budget=5, oracle="labels"))
+    assert cluster(objects, "g", ClusterOptions("iu-red", clusters=2, budget=5, oracle="labels"))["questions"] == 5
+
+
 def test_the_report_says_error_and_cost(objects: str) -> None:
     cluster(objects, "g", ClusterOptions("iu-red", budget=140, oracle="labels"))
     (file,) = write_reports(objects, "g", price=0.045)["files"]

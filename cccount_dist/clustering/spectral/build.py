@@ -6,12 +6,9 @@ from numpy.typing import NDArray
 from cccount_dist.clustering.hacc.present import PresentItems
 from cccount_dist.clustering.methods import GroupingInputs
 from cccount_dist.clustering.result import Grouping
-from cccount_dist.clustering.spectral.parameters import parameters_from
+from cccount_dist.clustering.spectral.parameters import check_items, parameters_from
 from cccount_dist.clustering.spectral.sampler import Prior, Rule, SpectralSampler
 from cccount_dist.sampling.types import Sampler
-from storage.errors import InputError
-
-MOST_S_AND_T = 2_000  # items: S&T takes O(n³) time for a question, about a second there
 
 
 def spectral(inputs: GroupingInputs, rule: Rule, *, interleaved: bool) -> Sampler[Grouping]:
@@ -19,10 +16,7 @@ def spectral(inputs: GroupingInputs, rule: Rule, *, interleaved: bool) -> Sample
     told = parameters_from(inputs.parameters)
     present = inputs.present
     clusters = 2 if inputs.clusters is None else inputs.clusters
-    if not 1 <= clusters <= max(len(present), 1):
-        raise InputError(f"clusters is {clusters}, but there are {len(present):,} items: use 1 to {len(present)}")
-    if rule == "s-and-t" and len(present) > MOST_S_AND_T:
-        raise InputError(f"s-and-t works up to {MOST_S_AND_T:,} items, and there are {len(present):,}: use iu-red")
+    check_items(rule, clusters, len(present))
     sampler = SpectralSampler(
         len(present),
         clusters,

@@ -6,6 +6,7 @@ from typing import Literal
 
 from storage.errors import InputError
 
+MOST_S_AND_T = 2_000  # items: S&T takes O(n³) time for a question, about a second there
 Missing = Literal["zero", "either"]
 
 
@@ -15,8 +16,8 @@ class SpectralParameters:
     repeats : how often a pair may be rated
     prior : similarities of the nearest neighbours, times this, are weights until the pair is rated; 0: none
     floor : the weight of "different"
-    missing : what the result takes a pair for that was not rated: `either` 0 or a guess from the other ratings, whichever
-        explains them better, or `zero`
+    missing : what the result takes a pair for that was not rated: `either` a guess from the other ratings or, where most of
+        them are near 0 and it explains them better, 0; or always `zero`
     """
 
     repeats: int = 3
@@ -46,6 +47,14 @@ def parameters_from(given: Mapping[str, str | int | float | bool]) -> SpectralPa
     if missing not in ("either", "zero"):
         raise InputError(f"missing is {missing!r}: use either or zero")
     return SpectralParameters(int(repeats), prior, floor, "zero" if missing == "zero" else "either")
+
+
+def check_items(method: str, clusters: int, items: int) -> None:
+    """Raise `InputError` if the method cannot make so many groups of so many items."""
+    if not 1 <= clusters <= max(items, 1):
+        raise InputError(f"clusters is {clusters}, but there are {items:,} items: use 1 to {items}")
+    if method.startswith("s-and-t") and items > MOST_S_AND_T:
+        raise InputError(f"s-and-t works up to {MOST_S_AND_T:,} items, and there are {items:,}: use iu-red")
 
 
 def _number(name: str, value: object) -> float:

@@ -59,6 +59,12 @@ def place(block: Floats, before: NDArray[np.int64] | None) -> Placing:
     return Placing(labels.astype(np.int64), margins[rows, other], ways / np.where(lengths > 0.0, lengths, 1.0))
 
 
+def mostly_near_0(graph: RatedGraph) -> bool:
+    """Say whether 0 may stand for what was not rated: the median rating is less than half of the mean."""
+    _, _, weights = graph.rated()
+    return bool(np.median(weights) < 0.5 * weights.mean()) if len(weights) else False
+
+
 def unexplained(graph: RatedGraph, labels: NDArray[np.int64]) -> float:
     """Return the sum of squares of the ratings around two means: that of pairs within a group and that of pairs between two."""
     first, second, weights = graph.rated()

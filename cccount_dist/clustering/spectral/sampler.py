@@ -19,7 +19,7 @@ from cccount_dist.clustering.spectral.filled import filled
 from cccount_dist.clustering.spectral.graph import Floats, RatedGraph
 from cccount_dist.clustering.spectral.pairs import Pair, connecting_pair, generator, random_pair
 from cccount_dist.clustering.spectral.parameters import Missing
-from cccount_dist.clustering.spectral.placing import Placing, place, unexplained
+from cccount_dist.clustering.spectral.placing import Placing, mostly_near_0, place, unexplained
 from cccount_dist.clustering.spectral.ratings import UNKNOWN, Ratings
 from cccount_dist.clustering.spectral.result import SpectralGrouping, grouping, no_grouping
 from cccount_dist.clustering.spectral.scan import best_of_matrix, best_pair
@@ -58,8 +58,8 @@ class SpectralSampler:
     floor : the weight of "different", above 0
     repeats : how often a pair may be rated
     prior : similarities that hold until a pair is rated
-    missing : what the result takes a pair for that was not rated: `zero` as in the paper, or `either` 0 or a guess
-        (`filled.py`), whichever gives groups that explain the ratings better. Questions are chosen with 0.
+    missing : what the result takes a pair for that was not rated: `zero` as in the paper, or `either` a guess (`filled.py`)
+        or, where most ratings are near 0, whichever of both gives groups that explain them better. Questions are chosen with 0.
     """
 
     def __init__(
@@ -130,16 +130,18 @@ class SpectralSampler:
             return SpectralGrouping(np.arange(self._items) % self._clusters, rated=self._rated)
         if (parts := self._connected_parts()) > 1:
             return no_grouping(self._items, parts, self._rated)
-        looks = [self._looked()]
-        if self._missing == "either":
-            guessed = spectrum(filled(self._graph, self._clusters + 1), self._clusters)
-            looks.append((guessed, None if guessed is None else place(guessed.block, None)))
-        usable = [(found, placing) for found, placing in looks if found is not None and placing is not None]
-        usable = [(found, placing) for found, placing in usable if found.is_determined]
-        if not usable:
+        guessed = spectrum(filled(self._graph, self._clusters + 1), self._clusters) if self._missing == "either" else None
+        looks: list[tuple[Spectrum, Placing]] = []
+        if guessed is not None and guessed.is_determined:
+            looks.append((guessed, place(guessed.block, None)))
+        if not looks or mostly_near_0(self._graph):
+            found, placing = self._looked()
+            if found is not None and placing is not None:
+                looks.append((found, placing))
+        if not looks:
             return no_grouping(self._items, parts, self._rated)
-        found, placing = min(usable, key=lambda look: unexplained(self._graph, look[1].labels))
-        return grouping(placing.labels, found.gap, self._rated)
+        best, groups = min(looks, key=lambda look: unexplained(self._graph, look[1].labels))
+        return grouping(groups.labels, best.gap, self._rated)
 
     def preview(self, limit: int) -> list[Question]:
         """Return what it would ask about the least certain items, without asking it."""

@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cccount_dist.clustering.spectral import spectrum as engine
 from cccount_dist.clustering.spectral.filled import filled
 from cccount_dist.clustering.spectral.graph import DENSE, RatedGraph
 from cccount_dist.clustering.spectral.pairs import connecting_pair, generator, random_pair
-from cccount_dist.clustering.spectral.placing import place
+from cccount_dist.clustering.spectral.placing import mostly_near_0, place
 from cccount_dist.clustering.spectral.ratings import UNKNOWN, Ratings
 from cccount_dist.clustering.spectral.scan import best_of_matrix, best_pair
 from cccount_dist.clustering.spectral.sensitivity import all_changes, sensitivity
-from cccount_dist.clustering.spectral.spectrum import spectrum, with_signs
+from cccount_dist.clustering.spectral.spectrum import Spectrum, spectrum, with_signs
 from cccount_dist.metrics import ari
 from tests.cccount_dist.clustering.spectral_reference import (
     Floats,
@@ -156,6 +157,16 @@ def test_guesses_find_groups_that_zeros_do_not() -> None:
     assert ari(truth, place(by_guesses.block, None).labels) > 0.9
 
 
+@pytest.mark.parametrize(("low", "share_within", "near_0"), [(0.3, 0.5, False), (0.0, 0.3, True), (0.3, 0.3, False)])
+def test_zeros_stand_for_what_is_missing_only_where_most_ratings_are_near_0(
+    low: float, share_within: float, near_0: bool
+) -> None:
+    random = np.random.default_rng(0)
+    weight = np.where(np.triu(random.random((20, 20)), 1) > 1.0 - share_within, 0.9, low + 0.01) + 0.0
+    weight = np.triu(weight, 1)
+    assert mostly_near_0(graph_of(weight + weight.T)) is near_0
+
+
 def thick_path(items: int) -> Floats:
     """A graph on which Lanczos has a hard time: its eigenvalues are close to each other and to 0."""
     weight = np.zeros((items, items))
@@ -184,6 +195,35 @@ def test_the_sparse_engine_agrees_with_lapack(kind: str) -> None:
     solved = sensitivity(graph, cold, item)
     assert solved is not None
     np.testing.assert_allclose(solved[:, 0], expected, atol=1e-5 * np.abs(expected).max())
+
+
+def test_eigenvectors_with_a_large_residual_are_thrown_away_and_found_densely(monkeypatch: pytest.MonkeyPatch) -> None:
+    weight = random_weights(2, DENSE + 10, 0.05)
+    values, vectors = np.linalg.eigh(laplacian(weight))
+    wrong = Spectrum(values[1:3], with_signs(vectors[:, 3:5]))
+    monkeypatch.setattr(engine, "_lanczos", lambda *_: wrong)
+    found = spectrum(graph_of(weight), 2)
+    assert found is not None
+    np.testing.assert_allclose(np.abs(found.block[:, 0] @ vectors[:, 1]), 1.0, rtol=1e-9)
+    monkeypatch.setattr(engine, "MOST_DENSE", DENSE)
+    assert spectrum(graph_of(weight), 2) is None  # nothing is made up where it is too large to be dense
+
+
+@pytest.mark.parametrize("clusters", [2, 3])
+def test_the_sign_of_an_eigenvector_changes_no_choice(clusters: int) -> None:
+    graph = graph_of(random_weights(7, 15, groups=clusters))
+    found = spectrum(graph, clusters)
+    assert found is not None
+    flipped = Spectrum(found.values, found.vectors * np.where(np.arange(clusters) % 2 == 0, -1.0, 1.0))
+    chosen = []
+    for one in (found, flipped):
+        placing = place(one.block, None)
+        item = placing.least_sure(set())
+        assert item is not None
+        changes_of_item = sensitivity(graph, one, item)
+        assert changes_of_item is not None
+        chosen.append((item, best_pair(graph, one.block * placing.toward(item), changes_of_item)))
+    assert chosen[0] == chosen[1]
 
 
 def test_a_multiple_eigenvalue_is_seen_and_never_divided_by() -> None:
