@@ -16,8 +16,8 @@ class SpectralParameters:
     repeats : how often a pair may be rated
     prior : similarities of the nearest neighbours, times this, are weights until the pair is rated; 0: none
     floor : the weight of "different"
-    missing : what the result takes a pair for that was not rated: `either` a guess from the other ratings or, where most of
-        them are near 0 and it explains them better, 0; or always `zero`
+    missing : what the result takes a pair for that was not rated: `either` a guess from the other ratings or, where there
+        are more than two groups or most ratings are near 0, whichever of 0 and a guess explains them better; or always `zero`
     """
 
     repeats: int = 3

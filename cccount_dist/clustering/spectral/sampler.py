@@ -59,7 +59,8 @@ class SpectralSampler:
     repeats : how often a pair may be rated
     prior : similarities that hold until a pair is rated
     missing : what the result takes a pair for that was not rated: `zero` as in the paper, or `either` a guess (`filled.py`)
-        or, where most ratings are near 0, whichever of both gives groups that explain them better. Questions are chosen with 0.
+        or, for more than two groups or where most ratings are near 0, whichever of both gives groups that explain the ratings
+        better. Questions are chosen with 0.
     """
 
     def __init__(
@@ -134,7 +135,7 @@ class SpectralSampler:
         looks: list[tuple[Spectrum, Placing]] = []
         if guessed is not None and guessed.is_determined:
             looks.append((guessed, place(guessed.block, None)))
-        if not looks or mostly_near_0(self._graph):
+        if not looks or self._clusters > 2 or mostly_near_0(self._graph):
             found, placing = self._looked()
             if found is not None and placing is not None:
                 looks.append((found, placing))
