@@ -1,26 +1,27 @@
 """Grouping from few answers, K not told: NMI and ARI after a budget of questions, on real and made collections.
 
     python -m benchmarks.grouping --data FOLDER --sets market20 digits --seeds 5 --noise 0 0.05
+    … --stop 0.9 0.95           a second table: where `stop` would end the runs of evidence, and how good they are then
+    … --ablation                variants of APC instead
+    … --write NAME              put the table into docs/grouping.md (NAME-stop: the second one)
 
 Prints a markdown table; a set whose file is not in the folder is left out, and said so. A seed is another order of the items and
-another draw of the wrong answers. `best` is the best ARI at any moment of the run, `start` the ARI before the first question.
-Questions are asked one at a time (`--batch` for more); milliseconds are CPU time of one process for each question, neighbours and
-the first pass apart.
+another draw of the wrong answers. `start` is the ARI before the first question, `lowest` and `best` the lowest and best ARI at
+any moment after it. Questions are asked one at a time (`--batch` for more); milliseconds are CPU time of one process for each
+question, neighbours and the first pass apart.
 """
 
 import argparse
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.datasets import load_digits
 
+from benchmarks.groupingsets import SETS, USUAL, Data, loaded
+from benchmarks.pasting import paste
 from cccount_dist.clustering.methods import METHODS, GroupingInputs, make_grouper, resolve_method
-from cccount_dist.clustering.views import join_views
 from cccount_dist.metrics import ari, nmi
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import answer_batch
@@ -29,7 +30,19 @@ from cccount_dist.sampling.types import Answer
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from cccount_dist.similarity.metrics import prepare
 
-Data = tuple[NDArray[np.float32], NDArray[np.int64]]
+PAGE = Path("docs/grouping.md")
+Parameters = Mapping[str, str | int | float | bool]
+ABLATION: dict[str, Parameters] = {
+    "both, the default": {},
+    "`refit=false`": {"refit": False},
+    "`attach=0`": {"attach": 0.0},
+    "`refit=false`, `attach=0`: the paper's way": {"refit": False, "attach": 0.0},
+    "the paper's way with P× (`probability=times`)": {"refit": False, "attach": 0.0, "probability": "times"},
+    "the paper's way with P (`probability=all`)": {"refit": False, "attach": 0.0, "probability": "all"},
+    "the paper's way with P_c (`probability=centre`)": {"refit": False, "attach": 0.0, "probability": "centre"},
+    "the paper's way with `recall=top`": {"refit": False, "attach": 0.0, "recall": "top"},
+    "the paper's way without the purity test (`compactness=0`)": {"refit": False, "attach": 0.0, "compactness": 0.0},
+}
 
 
 @dataclass(frozen=True)
@@ -39,6 +52,7 @@ class Scores:
     start: float
     nmi: float
     ari: float
+    lowest: float
     best: float
     clusters: int
     count: float  # what the method says as a count
@@ -46,75 +60,21 @@ class Scores:
     first_seconds: float
     milliseconds: float
     asked: int
+    course: list[tuple[int, float, float]]  # answers, ARI, expected F
 
 
-def from_files(*names: str, items: int | None = None, classes: int | None = None) -> Callable[[Path], Data]:
-    def load(folder: Path) -> Data:
-        files = [np.load(folder / f"{name}.npz") for name in names]
-        y = files[0]["y"][:items].astype(np.int64)
-        chosen = slice(None) if classes is None else y < classes
-        return join_views([file["x"][:items][chosen] for file in files]), y[chosen]
-
-    return load
-
-
-def digits(_: Path) -> Data:
-    x, y = load_digits(return_X_y=True)
-    return x.astype(np.float32), y.astype(np.int64)
-
-
-def modes(items: int) -> Callable[[Path], Data]:
-    """About 68 items a class, in three modes, 128 dimensions: what a network makes of classes that look different by pose."""
-
-    def make(_: Path) -> Data:
-        random = np.random.default_rng(0)
-        classes = round(items * 146 / 10_000)
-        weights = random.lognormal(0, 0.5, classes)
-        y = random.choice(classes, items, p=weights / weights.sum())
-        unit = _unit(random.normal(size=(classes, 128)))
-        centres = _unit(unit[:, None] + _unit(random.normal(size=(classes, 3, 128))))
-        x = centres[y, random.integers(3, size=items)] + random.normal(size=(items, 128)) / np.sqrt(128)
-        return x.astype(np.float32), y
-
-    return make
-
-
-def _unit(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    rows: NDArray[np.float64] = x / np.linalg.norm(x, axis=-1, keepdims=True)
-    return rows
-
-
-SETS: dict[str, tuple[Callable[[Path], Data], int]] = {
-    "market20": (from_files("market20"), 60),
-    "handwritten": (from_files(*(f"handwritten_view{view}" for view in range(6))), 100),
-    "digits": (digits, 150),
-    "modes-10k": (modes(10_000), 300),
-    "chimp-czoo": (from_files("chimp_czoo_mobilenetv2"), 200),
-    "omniglot-250": (from_files("omniglot_hog", classes=250), 300),  # the 5,000 items of the first 250 characters
-    "omniglot-5k": (from_files("omniglot_hog", items=5000), 300),  # the first 5,000 rows: three items a character
-    "modes-100k": (modes(100_000), 4000),
-}
-USUAL = [name for name in SETS if name != "modes-100k"]
-
-
-def loaded(name: str, folder: Path) -> Data | None:
-    """Return a set; None, and a word about it, if its file is not there."""
-    try:
-        return SETS[name][0](folder)
-    except FileNotFoundError as error:
-        print(f"{name} is left out: {error.filename} is not there", file=sys.stderr)
-        return None
-
-
-def run(data: Data, method: str, budget: int, wrong: float, seed: int, batch: int) -> Scores:
+def run(
+    data: Data, method: str, budget: int, wrong: float, seed: int, batch: int, parameters: Parameters | None = None
+) -> Scores:
     order = np.random.default_rng(seed).permutation(len(data[1]))
     x, y = prepare(data[0][order], "cosine"), data[1][order]
     found = neighbors_in_memory(x, min(50, len(x) - 1))
     began = time.process_time()
-    sampler = make_grouper(method, GroupingInputs(x, found.index, found.similarity, seed))
+    sampler = make_grouper(method, GroupingInputs(x, found.index, found.similarity, seed, parameters=parameters or {}))
     first_seconds = time.process_time() - began
     oracle, constraints = LabelOracle(y, error_rate=wrong, seed=seed), Constraints()
-    trace = [ari(y, sampler.result().labels)]
+    start = ari(y, sampler.result().labels)
+    course = []
     asked, spent, looks = 0, 0.0, max(1, budget // 400)  # scoring every question of a long run would take longer than the run
     while asked < budget:
         began = time.process_time()
@@ -127,14 +87,15 @@ def run(data: Data, method: str, budget: int, wrong: float, seed: int, batch: in
         spent += time.process_time() - began
         before, asked = asked, asked + sum(not reply.inferred for reply in replies)
         if asked // looks > before // looks:
-            trace.append(ari(y, sampler.result().labels))
+            result = sampler.result()
+            course.append((asked, ari(y, result.labels), result.expected_quality or 0.0))
     result = sampler.result()
     labels, count = result.labels, result.expected_classes
     last = ari(y, labels)
+    seen = [rand for _, rand, _ in course] + [last]
     return Scores(
-        trace[0], nmi(y, labels), last, max(*trace, last), int(labels.max()) + 1, result.clusters if count is None else count,
-        len(np.unique(y)),
-        first_seconds, 1000 * spent / max(asked, 1), asked,
+        start, nmi(y, labels), last, min(seen), max(seen), int(labels.max()) + 1, result.clusters if count is None else count,
+        len(np.unique(y)), first_seconds, 1000 * spent / max(asked, 1), asked, course,
     )  # fmt: skip
 
 
@@ -146,32 +107,84 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--noise", nargs="+", type=float, default=[0.0, 0.05])
     parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--stop", nargs="+", type=float, metavar="F", help="expected F scores to stop at")
+    parser.add_argument("--budget", type=int, help="questions, instead of the usual number of each set")
+    parser.add_argument("--ablation", action="store_true", help="variants of apc")
+    parser.add_argument("--write", metavar="NAME", help=f"put the table into {PAGE}, between the marks of this name")
     chosen = parser.parse_args()
-    heads = ["set", "items", "classes", "method", "wrong", "questions", "start", "NMI", "ARI", "best", "clusters", "count"]
-    heads += ["first pass", "a question"]
-    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
-    for name in chosen.sets:
-        budget = SETS[name][1]
-        if (data := loaded(name, chosen.data)) is None:
-            continue
+    for name, lines in ablated(chosen) if chosen.ablation else scored(chosen):
+        print("\n".join(lines if len(lines) == 3 else lines[-1:]), flush=True)
+        if chosen.write:
+            paste(PAGE, f"{chosen.write}{name}", lines)  # after every row: a run that is cut short counts for what it did
+
+
+def scored(chosen: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    """Yield after every row which table has a new one, and all of it."""
+    heads = ["set", "items", "classes", "method", "wrong", "questions", "start", "lowest", "NMI", "ARI", "best", "clusters"]
+    lines = head([*heads, "count", "first pass", "a question"])
+    ends = head(["set", "wrong", *(f"F = {level:g}" for level in chosen.stop), "end"]) if chosen.stop else []
+    for name, data in the_sets(chosen):
         for method in dict.fromkeys(map(resolve_method, chosen.methods)):
             for wrong in chosen.noise:
+                budget = chosen.budget or SETS[name][1]
                 runs = [run(data, method, budget, wrong, seed, chosen.batch) for seed in range(chosen.seeds)]
-                print(row(name, len(data[1]), method, wrong, runs), flush=True)
+                lines.append(row(name, len(data[1]), method, wrong, runs))
+                yield "", lines
+                if ends and method == "evidence":
+                    ends.append(stopped(name, wrong, runs, chosen.stop))
+                    yield "-stop", ends
 
 
 def row(name: str, items: int, method: str, wrong: float, runs: list[Scores]) -> str:
-    def mean(field: str) -> float:
-        return float(np.mean([getattr(one, field) for one in runs]))
-
     spread = float(np.std([one.ari for one in runs]))
-    cells = [
-        name, f"{items:,}", str(runs[0].classes), method, f"{wrong:.0%}", f"{mean('asked'):.0f}", f"{mean('start'):.3f}",
-        f"{mean('nmi'):.3f}", f"{mean('ari'):.3f} ± {spread:.3f}", f"{mean('best'):.3f}", f"{mean('clusters'):.0f}",
-        f"{mean('count'):.0f}",
-        f"{mean('first_seconds'):.1f} s", f"{mean('milliseconds'):.0f} ms",
-    ]  # fmt: skip
-    return f"| {' | '.join(cells)} |"
+    return cells(
+        name, f"{items:,}", str(runs[0].classes), method, f"{wrong:.0%}", f"{mean(runs, 'asked'):.0f}",
+        f"{mean(runs, 'start'):.3f}", f"{mean(runs, 'lowest'):.3f}", f"{mean(runs, 'nmi'):.3f}",
+        f"{mean(runs, 'ari'):.3f} ± {spread:.3f}", f"{mean(runs, 'best'):.3f}", f"{mean(runs, 'clusters'):.0f}",
+        f"{mean(runs, 'count'):.0f}", f"{mean(runs, 'first_seconds'):.1f} s", f"{mean(runs, 'milliseconds'):.0f} ms",
+    )  # fmt: skip
+
+
+def stopped(name: str, wrong: float, runs: list[Scores], levels: list[float]) -> str:
+    """ARI when each expected F was reached (nothing stops before 20 answers), questions in brackets; runs that got there."""
+    said = []
+    for level in levels:
+        at = [next(((n, rand) for n, rand, f in one.course if f >= level and n >= 20), None) for one in runs]
+        there = [one for one in at if one is not None]
+        text = f"{np.mean([rand for _, rand in there]):.3f} ({np.mean([n for n, _ in there]):.0f})" if there else "never"
+        said.append(text if len(there) in (0, len(runs)) else f"{text}, {len(there)} of {len(runs)}")
+    return cells(name, f"{wrong:.0%}", *said, f"{mean(runs, 'ari'):.3f} ({mean(runs, 'asked'):.0f})")
+
+
+def ablated(chosen: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    found = dict(the_sets(chosen))
+    lines = head(["", *found])
+    for title, parameters in ABLATION.items():
+        said = []
+        for name, data in found.items():
+            budget = chosen.budget or SETS[name][1]
+            runs = [run(data, "apc", budget, 0.0, seed, chosen.batch, parameters) for seed in range(chosen.seeds)]
+            said.append(f"{mean(runs, 'nmi'):.3f} / {mean(runs, 'ari'):.3f}")
+        lines.append(cells(title, *said))
+        yield "", lines
+
+
+def the_sets(chosen: argparse.Namespace) -> Iterator[tuple[str, Data]]:
+    for name in chosen.sets:
+        if (data := loaded(name, chosen.data)) is not None:
+            yield name, data
+
+
+def mean(runs: list[Scores], field: str) -> float:
+    return float(np.mean([getattr(one, field) for one in runs]))
+
+
+def head(names: list[str]) -> list[str]:
+    return [cells(*names), f"|{'---|' * len(names)}"]
+
+
+def cells(*texts: str) -> str:
+    return f"| {' | '.join(texts)} |"
 
 
 if __name__ == "__main__":

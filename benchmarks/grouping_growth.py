@@ -2,8 +2,8 @@
 
     python -m benchmarks.grouping_growth --methods evidence apc --sizes 10000 30000 100000 --each 0.04
 
-Made collections of three modes a class (`modes` of `benchmarks.grouping`); `--each` questions an item, one at a time. Every size
-runs in a process of its own, so that the peak is its own; neighbours are made before, outside of the times. CPU seconds.
+Made collections of three modes a class (`modes` of `benchmarks.groupingsets`); `--each` questions an item, one at a time. Every
+size runs in a process of its own, so that the peak is its own; neighbours are made before, outside of the times. CPU seconds.
 """
 
 import argparse
@@ -16,7 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.grouping import modes
+from benchmarks.grouping import PAGE, cells, head
+from benchmarks.groupingsets import modes
+from benchmarks.pasting import paste
 from cccount_dist.clustering.methods import METHODS, GroupingInputs, make_grouper
 from cccount_dist.metrics import ari
 from cccount_dist.sampling.types import Answer
@@ -61,14 +63,15 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=["evidence", "apc"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[10_000, 100_000])
     parser.add_argument("--each", type=float, default=0.04, help="questions for each item")
+    parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE}")
     parser.add_argument("--one", action="store_true", help="measure one size in this process and print it as JSON")
     chosen = parser.parse_args()
     if chosen.one:
         items = chosen.sizes[0]
         print(json.dumps(measure(chosen.methods[0], items, round(chosen.each * items))))
         return
-    print("| method | items | first pass | questions | a question | longest | all of it | peak memory | ARI |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    lines = head(["method", "items", "first pass", "questions", "a question", "longest", "all of it", "peak memory", "ARI"])
+    print("\n".join(lines), flush=True)
     for method in chosen.methods:
         rows = []
         for items in sorted(chosen.sizes):
@@ -78,10 +81,14 @@ def main() -> None:
             rows.append(row)
             times = [f"{row['first']:.1f} s", f"{row['asked']:,}", f"{row['each']:.1f} ms", f"{row['worst']:.1f} s"]
             rest = [f"{row['first'] + row['loop']:.1f} s", f"{row['peak']:,.0f} MB", f"{row['start']:.3f} → {row['ari']:.3f}"]
-            print(f"| {' | '.join([method, f'{items:,}', *times, *rest])} |", flush=True)
+            lines.append(cells(method, f"{items:,}", *times, *rest))
+            print(lines[-1], flush=True)
         if len(rows) > 1:
             first, each, peak = (f"n^{exponent(rows, field):.2f}" for field in ("first", "each", "peak"))
-            print(f"| {method} | growth | {first} | | {each} | | | {peak} | |", flush=True)
+            lines.append(cells(method, "growth", first, "", each, "", "", peak, ""))
+            print(lines[-1], flush=True)
+        if chosen.write:
+            paste(PAGE, "growth", lines)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.grouping import SETS, Data, loaded, run
+from benchmarks.grouping import PAGE, cells, head, run
+from benchmarks.groupingsets import SETS, Data, loaded
+from benchmarks.pasting import paste
 from cccount_dist.clustering.baselines.asking import Asker
 from cccount_dist.clustering.baselines.methods import BASELINES
 from cccount_dist.metrics import ari, nmi
@@ -64,8 +66,10 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", choices=[*OURS, *BASELINES, "cobras"], default=[*OURS, *BASELINES, "cobras"])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--cobras", metavar="PYTHON", help="interpreter that has cobras-ts")
+    parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE}")
     chosen = parser.parse_args()
-    print("| set | questions | method | told K | NMI | ARI | CPU of a run |\n|---|---|---|---|---|---|---|")
+    lines = head(["set", "questions", "method", "told K", "NMI", "ARI", "CPU of a run"])
+    print("\n".join(lines), flush=True)
     for name in chosen.sets:
         if (data := loaded(name, chosen.data)) is None:
             continue
@@ -83,7 +87,10 @@ def main() -> None:
                     scores.append(baseline(data, method, budget, seed))
             mutual, rand, seconds = np.mean(scores, axis=0)
             told = "yes" if method in ("random-p", "ffqs", "npu", "urasc") else "no"
-            print(f"| {name} | {budget} | {method} | {told} | {mutual:.3f} | {rand:.3f} | {seconds:.1f} s |", flush=True)
+            lines.append(cells(name, str(budget), method, told, f"{mutual:.3f}", f"{rand:.3f}", f"{seconds:.1f} s"))
+            print(lines[-1], flush=True)
+            if chosen.write:
+                paste(PAGE, "peers", lines)
 
 
 if __name__ == "__main__":

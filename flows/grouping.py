@@ -147,6 +147,7 @@ def describe_grouping(folder: CampaignFolder, reached: Progress[Grouping]) -> di
         "campaign": folder.name,
         "method": folder.settings().method,
         "clusters": reached.result.clusters,
+        "expected_classes": reached.result.expected_classes,
         "clusters_from": folder.settings().parameters.get("clusters_from"),
         "questions": reached.questions,
         "inferred": reached.inferred,

@@ -80,7 +80,8 @@ def _last_warning(folder: CampaignFolder) -> str | None:
 def _course(table: pa.Table) -> list[Refresh]:
     """The last refresh after each number of answers."""
     found = {row["questions"]: row for row in table.to_pylist()}
-    rows = [Refresh(row["questions"], row["clusters"], row["entropy"], row["nmi"], row["ari"]) for row in found.values()]
+    names = ("questions", "clusters", "entropy", "nmi", "ari", "expected_classes")
+    rows = [Refresh(*(row[name] for name in names)) for row in found.values()]
     return [rows[place] for place in thinned(len(rows), MOST_POINTS)]
 
 

@@ -70,6 +70,8 @@ def _forecast(f: Report) -> str:
 
 def grouped(r: Report) -> str:
     text = f"{r['clusters']:,} groups, from {r['questions']:,} answers and {r['inferred']:,} free ones ({r['method']})."
+    if r["expected_classes"] is not None:
+        text += f" As a count: about {r['expected_classes']:,.0f} classes: probable parts of other groups are not counted."
     if "nmi" in r:
         text += f" Agreement with the labels: NMI {r['nmi']:.3f}, ARI {r['ari']:.3f}."
     if r["warning"]:

@@ -177,6 +177,8 @@ GROUPINGS = TableSpec("groupings", (
     Column("warning", pa.string(), "what whoever pays for the answers should know", required=False),
     Column("state", pa.string(), "running, waiting, done or stopped"),
     Column("refreshed_at", _TIME, "when"),
+    Column("expected_classes", pa.float64(), "as a count: without groups that are probably parts of others", required=False,
+           later=True),
 ))  # fmt: skip
 
 NEXT = TableSpec("next", (

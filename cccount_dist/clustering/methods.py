@@ -136,7 +136,7 @@ def check_told(method: str, clusters: int | None, parameters: Mapping[str, str |
             elif name != "stop":
                 raise InputError(f"evidence has no parameter {name!r}: it takes stop and wrong_answers")
             elif isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= 1.0:
-                raise InputError(f"stop is {value!r}: it must be a number above 0, and 1 to never stop before the budget")
+                raise InputError(f"stop is {value!r}: it must be above 0 and at most 1 (1: never stop before the budget)")
 
 
 def _given_rates(text: str) -> tuple[float, float] | None:

@@ -19,6 +19,8 @@ class Grouping:
     warning: str | None = field(default=None, kw_only=True)
     # How many classes there are, small leftovers of larger ones not counted; None if the method does not say.
     expected_classes: float | None = field(default=None, kw_only=True)
+    # Pair F score that the labels are expected to have; None if the method does not say.
+    expected_quality: float | None = field(default=None, kw_only=True)
 
     @property
     def clusters(self) -> int:

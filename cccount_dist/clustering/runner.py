@@ -79,6 +79,7 @@ class ClusterRunner(CampaignRunner[Grouping]):
             "nmi": mutual,
             "ari": rand,
             "warning": result.warning,
+            "expected_classes": result.expected_classes,
             "state": state,
         }
         self.folder.append_row(GROUPINGS, row)

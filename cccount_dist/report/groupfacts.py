@@ -21,6 +21,7 @@ class Refresh:
     entropy: float
     nmi: float | None
     ari: float | None
+    expected_classes: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

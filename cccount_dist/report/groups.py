@@ -52,6 +52,9 @@ def _headline(facts: GroupingFacts) -> tuple[str, str]:
 def _answer(facts: GroupingFacts, large: str, below: str) -> Html:
     last = facts.last
     words = [element("p", _standing(facts))]
+    if last is not None and last.expected_classes is not None:
+        count = plural(round(last.expected_classes), "class", "classes")
+        words.append(element("p", f"As a count: about {count}. What is probably a part of another group is not counted."))
     if last is not None and last.nmi is not None and last.ari is not None:
         agreed = f"Agreement with the labels of the collection: NMI {last.nmi:.3f}, ARI {last.ari:.3f}"
         if facts.fission is not None:

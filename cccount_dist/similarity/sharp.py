@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from cccount_dist.similarity.metrics import usable
 from cccount_dist.similarity.whitening import whitening
 
 REACH = 12  # neighbours whose neighbours are looked at, and so many of those
@@ -33,7 +34,8 @@ class SharpRows:
         with threadpool_limits(1):  # sums in the same order whatever the number of cores
             matrix = whitening(vectors, neighbors)
         self._matrix = np.eye(vectors.shape[1]) if matrix is None else np.ascontiguousarray(matrix)
-        self._centre = vectors[:: -(-len(vectors) // _CENTRE_ROWS)].mean(axis=0, dtype=np.float64)
+        some = vectors[:: -(-len(vectors) // _CENTRE_ROWS)]
+        self._centre = some[usable(some)].mean(axis=0, dtype=np.float64)
         self._made: dict[int, NDArray[np.float32]] = {}
 
     def row(self, item: int) -> NDArray[np.float32]:

@@ -56,6 +56,12 @@ def test_short_lists_and_items_without_any_are_no_trouble() -> None:
     np.testing.assert_allclose(rows.row(5), plainly(VECTORS, lists, 5), atol=1e-6)
 
 
+def test_items_without_a_vector_spoil_no_other_row() -> None:
+    vectors = np.vstack([VECTORS, np.full((2, VECTORS.shape[1]), np.nan, np.float32)])
+    lists = np.vstack([LISTS, np.full((2, REACH), -1, np.int32)])
+    np.testing.assert_array_equal(SharpRows(vectors, lists).row(17), SharpRows(VECTORS, LISTS).row(17))
+
+
 def test_copies_have_a_row_too() -> None:
     vectors = np.repeat(np.eye(4, dtype=np.float32), 10, axis=0)
     row = SharpRows(vectors, neighbors_in_memory(vectors, 5).index).row(12)

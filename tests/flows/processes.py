@@ -63,3 +63,10 @@ def step_with_lease(workspace: str, campaign: str, seconds: float, says: str) ->
         Path(says).write_text("holding")
         while True:
             runner.step(batch=1)
+
+
+def group_labels(workspace: str, campaign: str, budget: int) -> None:
+    """What `cccount cluster --oracle labels` does."""
+    from flows.grouping import ClusterOptions, cluster
+
+    cluster(workspace, campaign, ClusterOptions("evidence", budget=budget, oracle="labels", error_rate=0.05, seed=3))

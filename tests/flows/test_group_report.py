@@ -31,6 +31,7 @@ def test_the_report_shows_quality_sizes_groups_and_what_comes_next(workspace: Pa
     assert f"{reached['clusters']:,} groups" in page.text
     assert f"NMI {reached['nmi']:.3f}" in page.text
     assert "fission rate" in page.text
+    assert ("As a count: about" in page.text) == (method == "evidence")
     assert "Groups by size" in page.text
     assert "The groups go against" in page.text
     if method != "hacc":

@@ -127,6 +127,8 @@ def test_the_command_groups_and_says_so(workspace: Path) -> None:
     assert shown.code == 0, shown.err
     assert {"campaign", "method", "clusters", "questions", "inferred", "state", "labels", "nmi", "ari"} <= set(shown.json)
     assert "groups" in cccount("status", workspace).out
+    shown = cccount("cluster", workspace, "--campaign", "e", "--budget", "10", "--oracle", "labels")
+    assert "As a count: about" in shown.out
 
 
 def test_hacc_takes_the_estimate_of_the_count_with_most_answers_and_says_so(

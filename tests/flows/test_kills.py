@@ -12,9 +12,10 @@ import pytest
 
 from storage.campaigns import CampaignFolder
 from storage.errors import LeaseError
+from storage.schema import LABELS
 from storage.workspace import Workspace
 from tests.flows.conftest import cccount
-from tests.flows.processes import count_labels, start, step_with_lease
+from tests.flows.processes import count_labels, group_labels, start, step_with_lease
 
 BUDGET = 600
 KILLS = 50
@@ -66,6 +67,34 @@ def test_fifty_kills_change_nothing(workspace: Path) -> None:
     assert len(set(ids)) == len(ids)
     assert last_estimate(workspace, "killed") == last_estimate(workspace, "whole")
     assert cccount("verify", workspace, "--json").json["ok"]
+
+
+def test_a_grouping_that_is_killed_ends_with_the_same_questions_and_labels(workspace: Path) -> None:
+    whole = start(group_labels, str(workspace), "whole", 30)
+    whole.join()
+    assert whole.exitcode == 0
+    wanted = CampaignFolder(Workspace.open(workspace), "whole").log.answers().num_rows
+    moments, seen, killed = random.Random(7), 0, 0
+    while seen < wanted and killed < 2:
+        process = start(group_labels, str(workspace), "killed", 30)
+        goal = seen + moments.randint(4, 12)
+        while process.is_alive() and seen < goal:  # some answers further it is killed, at whatever it does then
+            process.join(timeout=0.01)
+            if (workspace / "campaigns/killed/campaign.toml").exists():
+                rows = CampaignFolder(Workspace.open(workspace), "killed").log.answers().num_rows
+                assert rows >= seen, "an answer was lost"
+                seen = rows
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        killed += 1
+    finishing = start(group_labels, str(workspace), "killed", 30)
+    finishing.join()
+    assert finishing.exitcode == 0
+    for found, expected in zip(log_of(workspace, "killed"), log_of(workspace, "whole"), strict=True):
+        assert found.equals(expected)
+    labels = [CampaignFolder(Workspace.open(workspace), name).read_table(LABELS) for name in ("killed", "whole")]
+    assert labels[0].equals(labels[1])
 
 
 def test_of_two_advances_one_wins_and_the_other_says_so(workspace: Path) -> None:

@@ -3,13 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.apc.distance import padded
 from cccount_dist.clustering.apc.fpc import fpc
 from cccount_dist.clustering.apc.parameters import parameters_from
 from cccount_dist.clustering.apc.probability import fit_map, fit_pairs
 from cccount_dist.clustering.apc.pseudo import pseudo_classes
 from cccount_dist.clustering.apc.sampler import ApcSampler
 from cccount_dist.clustering.apc.steps import Ground
+from cccount_dist.clustering.distance import padded
 from cccount_dist.clustering.hacc.present import PresentItems
 from cccount_dist.clustering.methods import GroupingInputs
 from cccount_dist.clustering.result import Grouping

@@ -12,8 +12,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.apc.distance import squared_distance
 from cccount_dist.clustering.apc.probability import PairMap, bin_of
+from cccount_dist.clustering.distance import squared_distance
 from cccount_dist.clustering.evidence.kernels import OPTIONS
 from cccount_dist.clustering.result import numbered
 

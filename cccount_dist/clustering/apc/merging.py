@@ -14,8 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.apc.distance import squared_distance
 from cccount_dist.clustering.apc.probability import Floats, Ints, PairMap, bin_of, distances
+from cccount_dist.clustering.distance import squared_distance
 from cccount_dist.clustering.evidence.kernels import OPTIONS
 
 MOST = 300  # items of a cluster that quadratic work looks at

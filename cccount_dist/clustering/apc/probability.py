@@ -13,7 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 from sklearn.isotonic import isotonic_regression
 
-from cccount_dist.clustering.apc.distance import squared_distance
+from cccount_dist.clustering.distance import squared_distance
 from cccount_dist.clustering.evidence.kernels import OPTIONS
 
 BINS = 4096

@@ -13,7 +13,8 @@ import heapq
 import numpy as np
 from numba import njit
 
-from cccount_dist.clustering.evidence.kernels import OPTIONS, dot, longer, root
+from cccount_dist.clustering.distance import dot
+from cccount_dist.clustering.evidence.kernels import OPTIONS, longer, root
 
 LARGE = 0.1  # share of all pairs inside blocks from which a merge counts as large
 CAUTION = 2.5  # log-odds that a large merge without an answer needs in addition
@@ -21,6 +22,7 @@ MARGIN = 1.0  # log-odds above the threshold that a merge needs while "same" ans
 LEAST_SAID = 0.1  # log-odds that are left of every "same" answer
 _FIRST = 1e9  # minus this stands before the log-odds of every other pair
 _FLOOR = 1e-3  # added to the average Jaccard similarity before the logarithm
+_NOTHING = float(np.log(_FLOOR))
 
 
 @njit(**OPTIONS)
@@ -28,7 +30,12 @@ def features(link, product, size_a, size_b, square_a, square_b, far, unit):
     """Return the three features of a pair of blocks that are not constant; `product` is the dot product of their vector sums."""
     pairs = size_a * size_b
     distance = square_a / size_a + square_b / size_b - 2.0 * product / pairs
-    return np.log(link / pairs + _FLOOR), (far - distance) / unit, min(3.0, np.log2(min(size_a, size_b)))
+    smaller = min(size_a, size_b)
+    return (
+        np.log(link / pairs + _FLOOR) if link > 0.0 else _NOTHING,
+        (far - distance) / unit,
+        np.log2(smaller) if smaller < 8.0 else 3.0,
+    )
 
 
 @njit(**OPTIONS)
@@ -44,22 +51,21 @@ def pair_features(first, second, link, size, total, square, far, unit):
 
 
 @njit(**OPTIONS)
-def _rows(units, first, second):
-    """Return for every unit where its pairs begin, and its pairs' numbers."""
-    start = np.zeros(units + 1, np.int64)
+def _rows(units, first, second, link, evidence):
+    """Return the pairs by unit: where each unit's row begins and how long it is, its partners, links and evidence."""
+    length = np.zeros(units, np.int64)
     for p in range(len(first)):
-        start[first[p] + 1] += 1
-        start[second[p] + 1] += 1
-    for x in range(units):
-        start[x + 1] += start[x]
-    fill = start[:-1].copy()
-    pair = np.empty(2 * len(first), np.int64)
+        length[first[p]] += 1
+        length[second[p]] += 1
+    start = np.cumsum(length) - length
+    fill = start.copy()
+    room = 2 * len(first) + 1024
+    partner, links, evidences = np.empty(room, np.int32), np.empty(room), np.empty(room)
     for p in range(len(first)):
-        pair[fill[first[p]]] = p
-        fill[first[p]] += 1
-        pair[fill[second[p]]] = p
-        fill[second[p]] += 1
-    return start, pair
+        for x, y in ((first[p], second[p]), (second[p], first[p])):
+            partner[fill[x]], links[fill[x]], evidences[fill[x]] = y, link[p], evidence[p]
+            fill[x] += 1
+    return start, length, partner, links, evidences
 
 
 @njit(**OPTIONS)
@@ -88,18 +94,8 @@ def agglomerate(first, second, link, evidence, known, glued, size, total, square
     the unit that each unit is in now; pairs between the units that are left, their link, evidence and features.
     """
     units = len(size)
-    start, pair = _rows(units, first, second)
-    length = start[1:] - start[:-1]
-    start = start[:-1].copy()
-    end = len(pair)
-    partner = np.empty(end + 1024, np.int64)
-    links = np.empty(end + 1024)
-    evidences = np.empty(end + 1024)
-    for x in range(units):
-        for p in range(start[x], start[x] + length[x]):
-            partner[p] = first[pair[p]] + second[pair[p]] - x
-            links[p] = link[pair[p]]
-            evidences[p] = evidence[pair[p]]
+    start, length, partner, links, evidences = _rows(units, first, second, link, evidence)
+    end = 2 * len(first)
     parent = np.arange(units)
     version = np.zeros(units, np.int64)
     place = np.full(units, -1, np.int64)
@@ -114,19 +110,25 @@ def agglomerate(first, second, link, evidence, known, glued, size, total, square
         # Pairs with positive log-odds: minus the log-odds, the two units, and the versions for which they hold.
         heap = [(0.0, 0, 0, 0, 0, 0.0)]
         waiting = [(0.0, 0, 0, 0, 0, 0.0)]  # positive, but large and not asked about: tried again when more is merged
+        # Pairs that nothing happened to are as they were given, the others come from the merged units' rows.
+        for p in range(len(first)):
+            a, b = int(first[p]), int(second[p])
+            if version[a] == 0 and version[b] == 0:
+                z = weight[0] + weight[1] * known[p, 1] + weight[2] * known[p, 2] + weight[3] * known[p, 3] - theta
+                e = evidence[p]
+                z += min(e, 0.0) if phase == 0 else e
+                if z > least:
+                    z2 = z - _held_back(e, size[a] * size[b], within, caution)
+                    (heap if z2 > least else waiting).append((-z2, a, b, 0, 0, e))
         for x in range(units):
-            if parent[x] != x:
+            if version[x] <= 0:
                 continue
-            if phase == 1 and version[x] > 0:
-                _tidy(x, start, length, partner, links, evidences, parent, place)
+            _tidy(x, start, length, partner, links, evidences, parent, place)
             for p in range(start[x], start[x] + length[x]):
-                y = root(parent, partner[p])
+                y = partner[p]
                 if not _reports(x, y, version):
                     continue
-                if version[x] == 0 and version[y] == 0:
-                    f1, f2, f3 = known[pair[p], 1], known[pair[p], 2], known[pair[p], 3]
-                else:
-                    f1, f2, f3 = features(links[p], dot(total[x], total[y]), size[x], size[y], square[x], square[y], far, unit)
+                f1, f2, f3 = features(links[p], dot(total[x], total[y]), size[x], size[y], square[x], square[y], far, unit)
                 z = weight[0] + weight[1] * f1 + weight[2] * f2 + weight[3] * f3 - theta
                 e = evidences[p]
                 z += min(e, 0.0) if phase == 0 else e
@@ -216,7 +218,7 @@ def agglomerate(first, second, link, evidence, known, glued, size, total, square
                         heapq.heappush(heap, new)
                     else:
                         waiting.append(new)
-    # What is left: pairs that nothing happened to keep their features, the others come from the merged units' rows.
+    # What is left, in the same two parts.
     left = 0
     for p in range(len(first)):
         left += version[first[p]] == 0 and version[second[p]] == 0

@@ -21,7 +21,7 @@ from cccount_dist.clustering.evidence.topics import Topic
 OPEN, UNSURE, DIFFERENT, SAME = -2, -1, 0, 1
 _ROW = np.dtype([
     ("u", np.int64), ("v", np.int64), ("case", np.int64), ("reply", np.int64), ("features", np.float64, 4),
-    ("doubt_same", bool), ("doubt_different", bool), ("teaches", bool), ("weighty", bool),
+    ("doubt_same", bool), ("doubt_different", bool), ("teaches", bool), ("needs", np.int64),
 ])  # fmt: skip
 
 
@@ -66,7 +66,7 @@ class Cases:
             topic = q.topic
             row = (
                 q.u, q.v, q.case, OPEN, topic.features, topic.doubt_same, topic.doubt_different,
-                topic.teaches and q.id == q.case, topic.weighty,
+                topic.teaches and q.id == q.case, topic.needs,
             )  # fmt: skip
             self._rows[len(self.asked)] = row
             self.asked.append(q)
@@ -81,9 +81,10 @@ class Cases:
         q = len(rows)
         same = np.bincount(rows["case"], weights=rows["reply"] == SAME, minlength=q)
         different = np.bincount(rows["case"], weights=rows["reply"] == DIFFERENT, minlength=q)
-        # A case hangs on one surprising vote, or on one each.
+        # A case hangs on a surprising vote until enough of them agree, or two of the others go against it.
         surprising = same * rows["doubt_same"] + different * rows["doubt_different"]
-        hangs = rows["weighty"] & (surprising >= 1) & (same <= 1) & (different <= 1)
+        enough = [np.where(rows[doubt], rows["needs"], 2) for doubt in ("doubt_same", "doubt_different")]
+        hangs = (rows["needs"] > 1) & (surprising >= 1) & (same < enough[0]) & (different < enough[1])
         opened = np.bincount(rows["case"], weights=rows["reply"] == OPEN, minlength=q)
         for case in np.flatnonzero(hangs & (opened == 0)).tolist():
             topic = self.asked[case].topic

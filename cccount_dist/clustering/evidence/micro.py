@@ -14,7 +14,8 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
-from cccount_dist.clustering.evidence.kernels import OPTIONS, squared_distance
+from cccount_dist.clustering.distance import padded, squared_distance
+from cccount_dist.clustering.evidence.kernels import OPTIONS
 from cccount_dist.clustering.evidence.linkage import average_linkage, cut
 from cccount_dist.clustering.evidence.reciprocal import jaccard_similarity
 from cccount_dist.clustering.evidence.space import sharpened
@@ -32,7 +33,7 @@ class Micro:
 
     label: NDArray[np.int32]  # (n,) micro-cluster of each item; -1 without a vector
     size: NDArray[np.float64]  # (m,)
-    total: NDArray[np.float64]  # (m, d) sum of the vectors
+    total: NDArray[np.float64]  # (m, d) sum of the vectors, padded
     square: NDArray[np.float64]  # (m,) sum of |x|²
     members: NDArray[np.int32]  # (n,) items by micro-cluster, most central first
     start: NDArray[np.int64]  # (m + 1,) where each one's members begin
@@ -64,6 +65,7 @@ def make_micro(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> Mi
     items = len(rows)
     as_given = jaccard_similarity(lists, rows)
     rows, lists = sharpened(rows, lists)
+    rows = padded(rows)
     similarity = ((as_given + jaccard_similarity(lists, rows)) * np.float32(0.5)).tocsr()
     most = max(MICROS, items // 10)
     merges, _ = average_linkage(similarity, min(items // 2, most))

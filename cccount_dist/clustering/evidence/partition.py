@@ -4,14 +4,14 @@ A partition is never changed: an answer makes a new one, in which only the touch
 everything is merged again; from time to time all blocks are. Memory O(m · d + pairs between blocks).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.evidence.agglomerate import CAUTION, LEAST_SAID, MARGIN, agglomerate, pair_features
-from cccount_dist.clustering.evidence.kernels import OPTIONS
+from cccount_dist.clustering.evidence.agglomerate import CAUTION, MARGIN, agglomerate, pair_features
+from cccount_dist.clustering.evidence.bridges import bridges
+from cccount_dist.clustering.evidence.layout import held_by, laid_out, spoken_for, staying
 from cccount_dist.clustering.evidence.micro import Micro
 from cccount_dist.clustering.evidence.model import Model
 
@@ -73,7 +73,8 @@ class Partition:
     position: Ints  # (m,) where a micro-cluster stands in the order
     pairs: Pairs
     merges: Merges
-    standing: Floats  # (m,) log-odds that a "same" about a micro-cluster may say for its block, see `_standing`
+    standing: Floats  # (m,) log-odds that a "same" about a micro-cluster may say for its block, see `spoken_for`
+    bridges: tuple[Ints, Ints]  # micro-clusters whose blocks are compared although nothing else connects them
 
     @property
     def blocks(self) -> int:
@@ -115,12 +116,16 @@ class Builder:
         self._no_merges = Merges(nothing, nothing, nothing, nothing, none, none, none, np.empty((0, 4)))
 
     def whole(self, model: Model, theta: float, evidence: Evidence) -> Partition:
-        """Merge from the micro-clusters up."""
+        """Merge from the micro-clusters up, and then blocks with near centroids."""
         micro, m = self.micro, self.micro.count
         units = Units(np.arange(m), np.arange(m + 1), micro.size.copy(), micro.total.copy(), micro.square.copy())
-        standing = np.full(m, np.inf)
+        standing, nothing = np.full(m, np.inf), np.empty(0, np.int64)
         pairs = self._with_evidence(self._micro_pairs, evidence, np.arange(m), units)
-        return self._merge(units, pairs, self._glued(evidence, np.arange(m)), self._no_merges, standing, model, theta)
+        glued = self._glued(evidence, np.arange(m))
+        found = self._merge(units, pairs, glued, self._no_merges, standing, (nothing, nothing), model, theta)
+        near = bridges(found.units.size, found.units.total, found.units.order[found.units.start[:-1]])
+        pairs = self._bridged(found.pairs, near, found.block, found.units)
+        return self._merge(found.units, pairs, glued[:0], found.merges, found.standing, near, model, theta)
 
     def after(self, old: Partition, touched: Ints, model: Model, theta: float, evidence: Evidence) -> Partition:
         """Dissolve the blocks of the touched micro-clusters and merge again."""
@@ -132,24 +137,26 @@ class Builder:
         loose = np.flatnonzero(unit < 0)
         unit[loose] = old.blocks - int(gone.sum()) + np.arange(len(loose))
         units = self._loosened(old, gone, loose)
-        stay = ~(gone[old.pairs.first] | gone[old.pairs.second])
         fresh = self._fresh(loose, unit, units)
+        first, second, link, known = staying(old.pairs.first, old.pairs.second, old.pairs.link, old.pairs.features, unit_of_block)
         pairs = Pairs(
-            np.concatenate([unit_of_block[old.pairs.first[stay]].astype(np.int32), fresh.first]),
-            np.concatenate([unit_of_block[old.pairs.second[stay]].astype(np.int32), fresh.second]),
-            np.concatenate([old.pairs.link[stay], fresh.link]),
-            np.zeros(int(stay.sum()) + len(fresh.link)),
-            np.concatenate([old.pairs.features[stay], fresh.features]),
+            np.concatenate([first, fresh.first]),
+            np.concatenate([second, fresh.second]),
+            np.concatenate([link, fresh.link]),
+            np.zeros(len(link) + len(fresh.link)),
+            np.concatenate([known, fresh.features]),
         )
         inside = ~gone[old.block[old.merges.left]]
         merges = Merges(*(getattr(old.merges, name)[inside] for name in Merges.__slots__))
         standing = np.where(gone[old.block], np.inf, old.standing)
         speaks = np.minimum(standing[evidence.first], standing[evidence.second])
         evidence = Evidence(evidence.first, evidence.second, np.minimum(evidence.value, speaks))
+        anew = gone[old.block[old.bridges[0]]] | gone[old.block[old.bridges[1]]]
+        pairs = self._bridged(pairs, (old.bridges[0][anew], old.bridges[1][anew]), unit, units)
         pairs = self._with_evidence(pairs, evidence, unit, units)
         number = np.full(micro.count, -1, np.int64)
         number[loose] = unit[loose]
-        return self._merge(units, pairs, self._glued(evidence, number), merges, standing, model, theta)
+        return self._merge(units, pairs, self._glued(evidence, number), merges, standing, old.bridges, model, theta)
 
     def _glued(self, evidence: Evidence, number: Ints) -> Ints:
         """The merges that are made first, by unit: not in a group in which an answer says "different"."""
@@ -191,26 +198,31 @@ class Builder:
         a, b = unit[evidence.first], unit[evidence.second]
         count = len(units.size)
         low, high, value = _summed(np.minimum(a, b), np.maximum(a, b), evidence.value, count)
-        wanted = low * count + high
-        have = pairs.first.astype(np.int64) * count + pairs.second
-        held, new = np.zeros(len(have)), np.ones(len(wanted), bool)
-        if len(wanted):
-            at = np.minimum(np.searchsorted(wanted, have), len(wanted) - 1)
-            found = np.flatnonzero(wanted[at] == have)
-            held[found] = value[at[found]]
-            new[at[found]] = False
-        first, second, link = low[new], high[new], np.zeros(int(new.sum()))
+        held, new = held_by(pairs.first, pairs.second, low, high, value, count)
+        return self._longer(replace(pairs, evidence=held), low[new], high[new], value[new], units)
+
+    def _bridged(self, pairs: Pairs, between: tuple[Ints, Ints], unit: Ints, units: Units) -> Pairs:
+        """The pairs and those between the units of bridges."""
+        a, b = unit[between[0]], unit[between[1]]
+        low, high, value = _summed(np.minimum(a, b), np.maximum(a, b), np.zeros(len(a)), len(units.size))
+        _, new = held_by(pairs.first, pairs.second, low, high, value, len(units.size))
+        return self._longer(pairs, low[new], high[new], value[new], units)
+
+    def _longer(self, pairs: Pairs, first: Ints, second: Ints, evidence: Floats, units: Units) -> Pairs:
+        """The pairs and others, which nothing links."""
+        link = np.zeros(len(first))
         return Pairs(
             np.concatenate([pairs.first, first.astype(np.int32)]),
             np.concatenate([pairs.second, second.astype(np.int32)]),
             np.concatenate([pairs.link, link]),
-            np.concatenate([held, value[new]]),
+            np.concatenate([pairs.evidence, evidence]),
             np.concatenate([pairs.features, self._features(first, second, link, units)]),
         )
 
     def _merge(
-        self, units: Units, pairs: Pairs, glued: Ints, merges: Merges, standing: Floats, model: Model, theta: float
-    ) -> Partition:
+        self, units: Units, pairs: Pairs, glued: Ints, merges: Merges, standing: Floats, near: tuple[Ints, Ints], model: Model,
+        theta: float,
+    ) -> Partition:  # fmt: skip
         """Merge units, whose arrays belong to the new partition from now on."""
         size, total, square = units.size, units.total, units.square
         made, numbers, unit_in, first, second, link, evidence, known = agglomerate(
@@ -218,7 +230,7 @@ class Builder:
             size, total, square, model.weight, theta, self.caution, self.micro.far, self.micro.unit, MARGIN,
         )  # fmt: skip
         heads = units.order[units.start[:-1]]
-        order, start, halves = _laid_out(made, units.order, units.start)
+        order, start, halves = laid_out(made, units.order, units.start)
         survivors = np.flatnonzero(unit_in == np.arange(len(unit_in)))
         rank = np.full(len(unit_in), -1, np.int32)
         rank[survivors] = np.arange(len(survivors))
@@ -239,64 +251,8 @@ class Builder:
         blocks = Units(order, start, size[survivors], total[survivors], square[survivors])
         surely = numbers[:, 4:] @ model.weight + numbers[:, 1] - theta
         surely[: len(glued)] = np.inf
-        standing = _standing(made, surely, numbers[:, 2] < numbers[:, 3], units.order, units.start, standing)
-        return Partition(blocks, block, position, left, together, standing)
-
-
-@njit(**OPTIONS)
-def _laid_out(made, order, start):  # type: ignore[no-untyped-def]
-    """Lay the halves of each merge side by side: new order, starts of the blocks, micro-clusters of both halves."""
-    units = len(start) - 1
-    following = np.full(units, -1, np.int64)
-    last = np.arange(units)
-    count = start[1:] - start[:-1]
-    absorbed = np.zeros(units, np.bool_)
-    halves = np.empty((len(made), 2), np.int64)
-    for t in range(len(made)):
-        kept, gone = made[t]
-        halves[t, 0], halves[t, 1] = count[kept], count[gone]
-        count[kept] += count[gone]
-        following[last[kept]] = gone
-        last[kept] = last[gone]
-        absorbed[gone] = True
-    new_order = np.empty(len(order), np.int64)
-    new_start = np.zeros(units - len(made) + 1, np.int64)
-    at = 0
-    block = 0
-    for head in range(units):
-        if absorbed[head]:
-            continue
-        unit = head
-        while unit >= 0:
-            for p in range(start[unit], start[unit + 1]):
-                new_order[at] = order[p]
-                at += 1
-            unit = following[unit]
-        block += 1
-        new_start[block] = at
-    return new_order, new_start, halves
-
-
-@njit(**OPTIONS)
-def _standing(made, surely, kept_is_smaller, order, start, standing):  # type: ignore[no-untyped-def]
-    """Return for how much each micro-cluster speaks: no more than the log-odds of any merge in which it was in the smaller part.
-
-    So a "same" about some items that were put into a block by a doubtful merge does not pull the whole block along.
-    """
-    units = len(start) - 1
-    following = np.full(units, -1, np.int64)
-    last = np.arange(units)
-    out = standing.copy()
-    for t in range(len(made)):
-        kept, gone = made[t]
-        unit = kept if kept_is_smaller[t] else gone
-        while unit >= 0:
-            for p in range(start[unit], start[unit + 1]):
-                out[order[p]] = min(out[order[p]], max(surely[t], LEAST_SAID))
-            unit = following[unit]
-        following[last[kept]] = gone
-        last[kept] = last[gone]
-    return out
+        standing = spoken_for(made, surely, numbers[:, 2] < numbers[:, 3], units.order, units.start, standing)
+        return Partition(blocks, block, position, left, together, standing, near)
 
 
 def _summed(low: Ints, high: Ints, value: Floats, units: int) -> tuple[Ints, Ints, Floats]:

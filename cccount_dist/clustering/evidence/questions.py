@@ -29,14 +29,14 @@ class Worth:
     pair: Floats  # (P,) value of asking about two blocks
     same: Floats  # (P,) P(same) of two blocks
     merge: Floats  # (t,) value of asking about the two halves of a merge
+    held: Floats  # (t,) P(same) of the two halves
     quality: float  # expected F score over pairs of items
-    classes: float  # expected number of blocks that are no part of a larger one: what the partition says as a count
     theta: float  # log-odds from which two blocks are merged
 
 
 @njit(**OPTIONS)
-def _score(features, evidence, size_a, size_b, weight, covariance, items):
-    """Return for pairs of item sets P(same) and the entropy drop of merging them."""
+def _score(features, evidence, size_a, size_b, own_a, own_b, weight, covariance, items):
+    """Return for pairs of item sets P(same) and the entropy drop of merging them; `own` is size · log(size)."""
     same = np.empty(len(evidence))
     drop = np.empty(len(evidence))
     for p in range(len(evidence)):
@@ -47,8 +47,8 @@ def _score(features, evidence, size_a, size_b, weight, covariance, items):
                 variance += features[p, i] * covariance[i, j] * features[p, j]
         z = max(-CLIP, min(CLIP, z / np.sqrt(1.0 + np.pi / 8.0 * variance))) + evidence[p]
         same[p] = 1.0 / (1.0 + np.exp(-max(-30.0, min(30.0, z))))
-        a, b = size_a[p], size_b[p]
-        drop[p] = ((a + b) * np.log(a + b) - a * np.log(a) - b * np.log(b)) / items
+        both = size_a[p] + size_b[p]
+        drop[p] = (both * np.log(both) - own_a[p] - own_b[p]) / items
     return same, drop
 
 
@@ -80,35 +80,41 @@ def _expected_classes(first, second, same, size):
     return np.exp(alone).sum()
 
 
+def expected_classes(partition: Partition, worth: Worth) -> float:
+    """Return the expected number of blocks that are no part of a larger one: what the partition says as a count."""
+    return float(_expected_classes(partition.pairs.first, partition.pairs.second, worth.same, partition.size))
+
+
 def worth(micro: Micro, partition: Partition, model: Model, theta: float) -> Worth:
     """Return the value of every question under the present threshold, and the threshold for the next partition."""
     pairs, merges = partition.pairs, partition.merges
     items = float(micro.size.sum())
     size_a, size_b = partition.size[pairs.first], partition.size[pairs.second]
-    same, drop = _score(pairs.features, pairs.evidence, size_a, size_b, model.weight, model.covariance, items)
+    own = partition.size * np.log(partition.size)
+    taught = model.weight, model.covariance, items
+    same, drop = _score(pairs.features, pairs.evidence, size_a, size_b, own[pairs.first], own[pairs.second], *taught)
     missed = float((size_a * size_b * same).sum())
     asked = _strays(pairs.first, pairs.second, same, pairs.evidence, partition.blocks, STRAY)
-    held, inner_drop = _score(
-        merges.features, merges.evidence, merges.left_size, merges.right_size, model.weight, model.covariance, items
-    )
+    left, right = merges.left_size, merges.right_size
+    held, inner_drop = _score(merges.features, merges.evidence, left, right, left * np.log(left), right * np.log(right), *taught)
     inside = float((micro.size * (micro.size - 1) / 2).sum())
-    products = merges.left_size * merges.right_size
-    right = inside + float((products * held).sum())
+    products = left * right
+    found = inside + float((products * held).sum())
     claimed = inside + float(products.sum())
-    quality = 2 * right / max(claimed + right + missed, 1e-12)
+    quality = 2 * found / max(claimed + found + missed, 1e-12)
     # Pairs that are no candidates were never looked at: among them, too, the partition misses what it gets wrong here.
     every = items * (items - 1) / 2
     unseen = max(every - claimed - float((size_a * size_b).sum()), 0.0) * claimed / max(every, 1.0)
     for _ in range(SETTLED):
-        quality = 2 * right / max(claimed + right + missed + unseen * max(1.0 - quality, 0.0), 1e-12)
+        quality = 2 * found / max(claimed + found + missed + unseen * max(1.0 - quality, 0.0), 1e-12)
     level = 1.0 / (1.0 + np.exp(-theta))
     half = min(max(quality, LEAST_F), 1.0) / 2
     return Worth(
         drop * asked * (1 - level) * 2,
         same,
         inner_drop * (1 - held) * level * 2,
+        held,
         quality,
-        float(_expected_classes(pairs.first, pairs.second, same, partition.size)),
         float(np.log(half / (1 - half))),
     )
 

@@ -12,7 +12,8 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
-from cccount_dist.clustering.evidence.kernels import OPTIONS, longer, squared_distance
+from cccount_dist.clustering.distance import padded, squared_distance
+from cccount_dist.clustering.evidence.kernels import OPTIONS, longer
 
 SCALES = ((10, 3), (20, 6))  # neighbours of a set, and rows that are averaged
 
@@ -184,6 +185,7 @@ def jaccard_similarity(neighbors: NDArray[np.int32], vectors: NDArray[np.float32
     vectors : (n, d)
     """
     items, k = neighbors.shape
+    vectors = padded(vectors)
     scales = sorted({(min(size, k), min(rows, k + 1)) for size, rows in SCALES})
     total = sparse.csr_matrix((items, items), dtype=np.float32)
     for size, rows in scales:

@@ -16,7 +16,7 @@ from cccount_dist.clustering.evidence.cases import OPEN, UNSURE, Asked, Cases, C
 from cccount_dist.clustering.evidence.micro import Micro, make_micro
 from cccount_dist.clustering.evidence.model import Model, fit, prior
 from cccount_dist.clustering.evidence.partition import Builder, Partition
-from cccount_dist.clustering.evidence.questions import Worth, worth
+from cccount_dist.clustering.evidence.questions import Worth, expected_classes, worth
 from cccount_dist.clustering.evidence.rates import Counted, Rates
 from cccount_dist.clustering.evidence.representatives import pick
 from cccount_dist.clustering.evidence.topics import again_about, topics
@@ -98,7 +98,8 @@ class EvidenceSampler:
         state = self._look()[0]
         block, label = state.partition.block, self._micro.label
         labels = numbered(np.where(label >= 0, block[label], -1))
-        return Grouping(labels, warning=self.warning(), expected_classes=state.worth.classes)
+        classes = expected_classes(state.partition, state.worth)
+        return Grouping(labels, warning=self.warning(), expected_classes=classes, expected_quality=state.worth.quality)
 
     @property
     def done(self) -> bool:

@@ -11,7 +11,8 @@ from numba import njit
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from cccount_dist.clustering.evidence.kernels import OPTIONS, squared_distance
+from cccount_dist.clustering.distance import padded, squared_distance
+from cccount_dist.clustering.evidence.kernels import OPTIONS
 from cccount_dist.similarity.whitening import whitening
 
 ROUNDS = 2
@@ -37,7 +38,7 @@ def sharpened(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> tup
             if matrix is None:
                 break
             found = _mapped(vectors, centre, matrix, unit=unit)
-        lists = _renewed(found, lists, min(REACH, lists.shape[1]))
+        lists = _renewed(padded(found), lists, min(REACH, lists.shape[1]))
     return found, lists
 
 

@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cccount_dist.clustering.evidence.agglomerate import LARGE
 from cccount_dist.clustering.evidence.micro import Micro
 from cccount_dist.clustering.evidence.partition import Floats, Ints, Merges, Pairs, Partition
 from cccount_dist.clustering.evidence.questions import Worth, best_first
 from cccount_dist.clustering.evidence.representatives import side
 
 CONFIRM = 0.02  # share of all pairs inside blocks from which a surprising answer is confirmed
+_THRICE = 0.05  # P of an answer about whole classes (LARGE) below which three of it must agree
 _AGAIN = " again"
 _UNSURE = 0.5  # what is left of a value after each unsure answer
 
@@ -31,7 +33,7 @@ class Topic:
     doubt_same: bool  # whether "same" would be a surprise: the partition has them apart
     doubt_different: bool  # whether "different" would be: the partition has them together, or the model would
     teaches: bool  # nothing was asked between them: the model learns from the answer
-    weighty: bool  # so large that a surprising answer is confirmed
+    needs: int  # votes that must agree before a surprising answer counts: 1, or more where it moves many items
     case: int | None = None  # first question about these sets, if this one confirms it
 
 
@@ -43,29 +45,41 @@ def again_about(topic: Topic, case: int) -> Topic:
 def topics(micro: Micro, partition: Partition, worth: Worth, count: int, unsure: NDArray[np.int64]) -> Iterator[Topic]:
     """Yield the `count` most valuable topics, most valuable first."""
     pair, merge = best_first(worth.pair, count), best_first(worth.merge, count)
-    halves = [_blocks(partition, int(p)) for p in pair] + [_halves(partition, int(t)) for t in merge]
     value = np.concatenate([worth.pair[pair], worth.merge[merge]])
+
+    def halves(at: int) -> tuple[Ints, Ints]:
+        return _blocks(partition, int(pair[at])) if at < len(pair) else _halves(partition, int(merge[at - len(pair)]))
+
     if len(unsure):
-        value = value * [_UNSURE ** _between(partition, unsure, left, right) for left, right in halves]
+        value = value * [_UNSURE ** _between(partition, unsure, *halves(at)) for at in range(len(value))]
     for at in np.argsort(-value, kind="stable")[:count].tolist():
         if value[at] <= 0.0:
             return
-        left, right = halves[at]
+        left, right = halves(at)
         source: Pairs | Merges = partition.pairs if at < len(pair) else partition.merges
         number = int(pair[at]) if at < len(pair) else int(merge[at - len(pair)])
         products = micro.size[left].sum() * micro.size[right].sum()
         known = bool(source.evidence[number] != 0.0)
-        kind = "confirm apart" if at < len(pair) else "confirm together"
+        apart = at < len(pair)
+        kind = "confirm apart" if apart else "confirm together"
+        same = float(worth.same[number] if apart else worth.held[number])
         yield Topic(
             f"{kind}{_AGAIN}" if known else kind,
             side(micro, left),
             side(micro, right),
             source.features[number].copy(),  # a view would keep the whole partition in memory
-            at < len(pair),
-            at >= len(pair) or bool(worth.same[number] > 0.5),
+            apart,
+            not apart or same > 0.5,
             not known,
-            not known and bool(products > CONFIRM * partition.within),
+            1 if known else _needs(products / partition.within, same if apart else 1.0 - same),
         )
+
+
+def _needs(share: float, likely: float) -> int:
+    """Return how many votes make a surprising answer that moves this share of all pairs and that the model finds so likely."""
+    if share > LARGE and likely < _THRICE:
+        return 3
+    return 2 if share > CONFIRM else 1
 
 
 def _blocks(partition: Partition, number: int) -> tuple[Ints, Ints]:

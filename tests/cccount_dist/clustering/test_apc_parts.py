@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.apc.distance import padded, squared_distance
 from cccount_dist.clustering.apc.fpc import fpc
 from cccount_dist.clustering.apc.links import respecting
 from cccount_dist.clustering.apc.merging import entropy_drop, merge_probability
 from cccount_dist.clustering.apc.parameters import PROBABILITIES, parameters_from
 from cccount_dist.clustering.apc.probability import PairMap, fit_map, fit_pairs
 from cccount_dist.clustering.apc.purity import Looks
+from cccount_dist.clustering.distance import dot, padded, squared_distance
 from cccount_dist.metrics import nmi
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from storage.errors import InputError
@@ -72,11 +72,12 @@ def test_pruning_by_the_nearest_member_loses_no_move(seed: int, items: int) -> N
 
 
 @pytest.mark.parametrize("columns", [1, 15, 16, 17, 128, 300])
-def test_distances_are_exact_for_duplicates_and_right_to_rounding(columns: int) -> None:
+def test_distances_are_exact_for_duplicates_and_right_to_rounding_as_dot_products_are(columns: int) -> None:
     rows = padded(np.random.default_rng(columns).standard_normal((3, columns)).astype(np.float32))
     expected = np.square(rows[0].astype(float) - rows[1]).sum()
     assert squared_distance(rows, 0, 1) == pytest.approx(expected, rel=1e-5)
     assert squared_distance(np.concatenate([rows, rows]), 2, 5) == 0.0
+    assert dot(rows[0].astype(float), rows[1].astype(float)) == pytest.approx(float(rows[0].astype(float) @ rows[1]), rel=1e-9)
 
 
 def test_probability_falls_with_the_distance_and_goes_to_its_floor_beyond_the_neighbours() -> None:

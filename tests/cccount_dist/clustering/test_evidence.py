@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cccount_dist.clustering.evidence.cases import Asked, Cases
+from cccount_dist.clustering.evidence.micro import make_micro
 from cccount_dist.clustering.evidence.rates import Counted, Rates
+from cccount_dist.clustering.evidence.representatives import pick
 from cccount_dist.clustering.evidence.sampler import evidence_sampler
+from cccount_dist.clustering.evidence.topics import Topic
 from cccount_dist.metrics import ari, nmi
 from cccount_dist.sampling.oracles import LabelOracle
 from cccount_dist.sampling.types import Answer, KnownAnswer, Question
@@ -154,6 +158,37 @@ def test_a_surprising_answer_about_many_items_moves_nothing_until_it_is_confirme
     assert len({(q.u, q.v) for q in (question, again, third)}) == 3
     sampler.tell(replies([third], labels))
     assert sampler.result().labels.tolist() == before.tolist()
+
+
+@pytest.mark.parametrize(
+    ("needs", "replies", "settled"),
+    [
+        (1, [1.0], True),
+        (2, [1.0], False),
+        (2, [1.0, 1.0], True),
+        (2, [1.0, 0.0], False),
+        (2, [1.0, 0.0, 0.0], True),
+        (3, [1.0, 1.0], False),
+        (3, [1.0, 1.0, 0.0], False),
+        (3, [1.0, 1.0, 1.0], True),
+        (3, [1.0, 0.0, 0.0], True),
+        (3, [0.0], True),
+    ],
+)
+def test_a_surprising_answer_counts_when_as_many_agree_as_it_needs(needs: int, replies: list[float], settled: bool) -> None:
+    micro = make_micro(VECTORS, neighbors_in_memory(VECTORS, 50).index)
+    left, right = ((tuple(range(start, start + 8))) for start in (0, 8))
+    topic = Topic("confirm apart", left, right, np.ones(4), True, False, True, needs)
+    cases = Cases()
+    for number, value in enumerate(replies):
+        items = pick(micro, left, right, cases.pairs)
+        assert items is not None
+        cases.add([Asked(number, *items, 0, topic)])
+        cases.reply(number, value)
+    count = cases.count(micro, Rates())
+    assert count.unsettled.tolist() == ([] if settled else [0])
+    assert (count.evidence != 0.0).all() == settled
+    assert len(count.lessons) == int(settled)
 
 
 def test_an_answer_to_a_question_that_was_not_asked_is_refused() -> None:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cccount_dist.clustering.evidence.agglomerate import LARGE, LEAST_SAID, MARGIN
+from cccount_dist.clustering.evidence.bridges import NEAREST
 from cccount_dist.clustering.evidence.micro import Micro, make_micro
 from cccount_dist.clustering.evidence.model import prior
 from cccount_dist.clustering.evidence.partition import Builder, Evidence, Partition
@@ -128,9 +129,35 @@ def test_two_large_units_are_not_joined_on_the_models_word_alone() -> None:
     assert (careful.pairs.features[~large] @ prior().weight <= -2.0).all()
 
 
+def test_blocks_with_near_centroids_are_compared_although_no_micro_clusters_of_theirs_are() -> None:
+    inside = MICRO.group[MICRO.first] == MICRO.group[MICRO.second]  # candidates only inside of groups
+    sparse = replace(LOOSE, first=MICRO.first[inside], second=MICRO.second[inside], link=MICRO.link[inside])
+    none = Evidence(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    partition = Builder(sparse).whole(prior(), 30.0, none)  # nothing is merged
+    assert partition.blocks == MICRO.count
+    between = {(min(a, b), max(a, b)) for a, b in zip(*(side.tolist() for side in partition.bridges), strict=True)}
+    centres = MICRO.total / MICRO.size[:, None]
+    apart = np.square(centres[:, None] - centres[None]).sum(axis=2)
+    np.fill_diagonal(apart, np.inf)
+    nearest = np.argsort(apart, axis=1)[:, :NEAREST]
+    assert between == {(min(a, b), max(a, b)) for a in range(MICRO.count) for b in nearest[a].tolist()}
+    pairs = set(zip(partition.pairs.first.tolist(), partition.pairs.second.tolist(), strict=True))
+    assert between <= pairs
+    a, b = sorted(between)[0]
+    held = Evidence(np.array([a]), np.array([b]), np.array([-2.94]))
+    after = Builder(sparse).after(partition, np.array([a, b]), prior(), 30.0, held)  # bridges last when blocks are dissolved
+    assert pairs == set(zip(*((np.sort(micro_pairs(after), axis=1)).T.tolist()), strict=True))
+
+
+def micro_pairs(partition: Partition) -> np.ndarray:
+    """Pairs of blocks of one micro-cluster each, as micro-clusters."""
+    heads = partition.units.order[partition.units.start[:-1]]
+    return np.stack([heads[partition.pairs.first], heads[partition.pairs.second]], axis=1)
+
+
 def test_a_pair_that_is_no_candidate_becomes_one_when_it_is_asked_about() -> None:
     sparse = replace(LOOSE, first=MICRO.first[:0], second=MICRO.second[:0], link=MICRO.link[:0])
-    held = Evidence(np.array([0]), np.array([5]), np.array([20.0]))
-    partition = Builder(sparse).whole(prior(), 0.0, held)
+    held = Evidence(np.array([0]), np.array([5]), np.array([60.0]))
+    partition = Builder(sparse).whole(prior(), 30.0, held)
     assert partition.blocks == MICRO.count - 1
     assert partition.block[0] == partition.block[5]
