@@ -93,8 +93,12 @@ def open_campaign(workspace: str, name: str, kind: str, options: Options) -> Cam
 def _settings(folder: CampaignFolder, kind: str, options: Options) -> Settings:
     method, parameters = options.resolved_method, options.parameters()
     inputs = open_inputs(folder, vectors=kind != "cluster" or needs_vectors(method, parameters))
-    if kind == "cluster" and method in RATING_METHODS:  # before a campaign is frozen that could never run
+    # Before a campaign is frozen that could never run.
+    if kind == "cluster" and method in RATING_METHODS:
         check_items(method, int(parameters.get("clusters", 2)), inputs.countable)
+    elif int(parameters.get("clusters", 1)) > inputs.countable:
+        told = parameters["clusters"]
+        raise InputError(f"clusters is {told}, but {inputs.countable:,} items have a vector: use 1 to {inputs.countable}")
     return Settings(
         kind=kind,
         method=method,

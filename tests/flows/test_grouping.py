@@ -131,6 +131,12 @@ def test_the_command_groups_and_says_so(workspace: Path) -> None:
     assert "As a count: about" in shown.out
 
 
+def test_more_clusters_than_items_are_refused_before_a_campaign_is_frozen(workspace: Path) -> None:
+    with pytest.raises(InputError, match="clusters is 99999, but"):
+        cluster(str(workspace), "many", simulated("hacc", 5, clusters=99_999))
+    assert not CampaignFolder(Workspace.open(workspace), "many").exists
+
+
 def test_hacc_takes_the_estimate_of_the_count_with_most_answers_and_says_so(
     workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
