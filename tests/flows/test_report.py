@@ -11,15 +11,14 @@ from cccount_dist.campaign import Campaign, Response
 from cccount_dist.embedding.encoders import open_encoder
 from cccount_dist.embedding.shard import embed_shard, failures
 from cccount_dist.report.pairs import MOST_PAIRS
-from cccount_dist.similarity.metrics import prepare
-from cccount_dist.similarity.rows import degree
+from cccount_dist.similarity.inmemory import neighbors_in_memory
 from flows.campaign import advance
 from flows.counting import CountOptions, count
 from flows.initialise import initialise
 from flows.report import write_reports
 from storage.campaigns import CampaignFolder
 from storage.errors import WorkspaceError
-from storage.schema import DEGREE, EMBEDDINGS
+from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX
 from storage.workspace import Workspace
 from tests.cccount_dist.report.reading import Page, check
 
@@ -31,15 +30,17 @@ def read(path: str) -> Page:
     return check(Path(path).read_text(encoding="utf-8"))
 
 
-def with_degree(location: Path) -> Path:
+def with_neighbors(location: Path) -> Path:
     """What `cccount neighbors` leaves for a count, without a cluster."""
     workspace = Workspace.open(location)
     embeddings = workspace.array(EMBEDDINGS)
-    values = degree(prepare(embeddings.read(), "cosine"))
-    array = workspace.create_array(DEGREE, values.shape, attributes={"metric": "cosine", "embeddings": embeddings.fingerprint()})
-    for shard in range(array.shards):
-        start, stop = array.shard_range(shard)
-        array.write_shard(shard, values[start:stop])
+    found = neighbors_in_memory(embeddings.read(), 5)
+    for spec, values in ((NEIGHBOR_INDEX, found.index), (DEGREE, found.degree)):
+        attributes = {"metric": "cosine", "embeddings": embeddings.fingerprint()}
+        array = workspace.create_array(spec, values.shape, attributes=attributes)
+        for shard in range(array.shards):
+            start, stop = array.shard_range(shard)
+            array.write_shard(shard, values[start:stop])
     return location
 
 
@@ -71,7 +72,7 @@ def images(tmp_path: Path) -> Path:
     workspace = tmp_path / "ws"
     initialise(str(workspace), images=str(tmp_path / "images"), labels="folder")
     with_vectors(workspace)
-    return with_degree(workspace)
+    return with_neighbors(workspace)
 
 
 def test_a_finished_count_on_images_shows_estimate_truth_and_pairs(images: Path) -> None:
@@ -145,7 +146,7 @@ def test_a_budget_of_0_on_vectors_has_a_report(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32))
     location = tmp_path / "ws"
     initialise(str(location), embeddings=str(tmp_path / "x.npy"))
-    with_degree(location)
+    with_neighbors(location)
     count(str(location), "none", CountOptions(budget=0))
     text = read(write_reports(str(location), None)["files"][0]).text
     assert "Nothing has been asked so far." in text
