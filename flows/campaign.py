@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
 from cccount_dist.campaign import Campaign
-from cccount_dist.clustering.methods import RATING_METHODS, needs_vectors
+from cccount_dist.clustering.methods import RATING_METHODS, check_clusters, needs_vectors
 from cccount_dist.clustering.spectral.parameters import check_items
 from cccount_dist.inputs import Inputs, items_alone, load_inputs
 from cccount_dist.review.standing import state_of
@@ -96,9 +96,8 @@ def _settings(folder: CampaignFolder, kind: str, options: Options) -> Settings:
     # Before a campaign is frozen that could never run.
     if kind == "cluster" and method in RATING_METHODS:
         check_items(method, int(parameters.get("clusters", 2)), inputs.countable)
-    elif int(parameters.get("clusters", 1)) > inputs.countable:
-        told = parameters["clusters"]
-        raise InputError(f"clusters is {told}, but {inputs.countable:,} items have a vector: use 1 to {inputs.countable}")
+    elif "clusters" in parameters:
+        check_clusters(int(parameters["clusters"]), inputs.countable)
     return Settings(
         kind=kind,
         method=method,

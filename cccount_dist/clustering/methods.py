@@ -113,6 +113,12 @@ def resolve_method(method: str) -> str:
     return method
 
 
+def check_clusters(clusters: int, items: int) -> None:
+    """Raise `InputError` if so many items that have a vector cannot be in so many clusters."""
+    if not 1 <= clusters <= max(items, 1):
+        raise InputError(f"clusters is {clusters}, but {items:,} items have a vector: use 1 to {items}")
+
+
 def check_told(method: str, clusters: int | None, parameters: Mapping[str, str | int | float | bool]) -> None:
     """Raise `InputError` if the method cannot use what it is told; before a campaign is frozen with it."""
     if clusters is not None and method not in (*NEEDS_CLUSTERS, *RATING_METHODS):

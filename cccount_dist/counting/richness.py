@@ -63,18 +63,19 @@ def _richness(counts: Counts, items: int, level: float, false_splits: float) -> 
         return Richness(seen, seen, seen, (seen, seen, seen), (seen, seen, seen), (seen, seen))
     cases = split_cases(len(counts), false_splits)
     posteriors = mixture_posteriors(counts, items, cases)
-    chao, mixture = _intervals(counts, cases, posteriors, items, level)
-    wide_chao, wide_mixture = _intervals(counts, cases, posteriors, items, 1.0 - (1.0 - level) / LOOKS)
+    taken_back = [(weight, without_smallest(counts, number)) for weight, number in cases]
+    chao, mixture = _intervals(taken_back, posteriors, items, level)
+    wide_chao, wide_mixture = _intervals(taken_back, posteriors, items, 1.0 - (1.0 - level) / LOOKS)
     low, high = min(chao[1], mixture[1]), max(chao[2], mixture[2])
     stop = min(wide_chao[1], wide_mixture[1]), max(wide_chao[2], wide_mixture[2])
     return Richness(min(max(mixture[0], low), high), low, high, chao, mixture, stop)
 
 
 def _intervals(
-    counts: Counts, cases: list[tuple[float, int]], posteriors: tuple[Posterior, Posterior, Posterior], items: int, level: float
+    cases: list[tuple[float, Counts]], posteriors: tuple[Posterior, Posterior, Posterior], items: int, level: float
 ) -> tuple[Interval, Interval]:
     """Chao's interval, over all cases of what was seen, and the mixture's, over two priors, with the third one's estimate."""
-    chaos = [chao_without_replacement(without_smallest(counts, number), items, level) for _, number in cases]
+    chaos = [chao_without_replacement(case, items, level) for _, case in cases]
     likeliest = int(np.argmax([weight for weight, _ in cases]))
     chao = (chaos[likeliest][0], min(c[1] for c in chaos), max(c[2] for c in chaos))
     tail = (1.0 - level) / 2

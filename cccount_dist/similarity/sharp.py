@@ -10,7 +10,6 @@ O(156 d²) time and is kept: O(t d) memory for t rows; the map takes O(n + pairs
 import numba
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.similarity.metrics import usable
 from cccount_dist.similarity.whitening import whitening
@@ -31,8 +30,7 @@ class SharpRows:
 
     def __init__(self, vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> None:
         self._vectors, self._neighbors = vectors, neighbors
-        with threadpool_limits(1):  # sums in the same order whatever the number of cores
-            matrix = whitening(vectors, neighbors)
+        matrix = whitening(vectors, neighbors)
         self._matrix = np.eye(vectors.shape[1]) if matrix is None else np.ascontiguousarray(matrix)
         some = vectors[:: -(-len(vectors) // _CENTRE_ROWS)]
         self._centre = some[usable(some)].mean(axis=0, dtype=np.float64)

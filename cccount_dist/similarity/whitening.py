@@ -10,6 +10,7 @@ place of classes. At most 100,000 pairs are looked at: O(n) for finding them, O(
 import numba
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 MUTUAL = 5  # neighbours among which mutual ones are looked for
 SHRINK = 0.1  # share of the mean variance that is added in every direction
@@ -20,20 +21,19 @@ _ROWS = 8192
 def whitening(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> NDArray[np.float64] | None:
     """Return the matrix (d, d) that a centred row is multiplied with from the right; None if all mutual neighbours are equal.
 
-    The sums are BLAS's: call it with one thread for the same bits whatever the number of cores.
-
     Parameters
     ----------
     vectors : (n, d)
     neighbors : (n, k), most similar first; -1 where a list is shorter
     """
     first, second = _mutual_pairs(neighbors, min(MUTUAL, neighbors.shape[1]))
-    scatter = _scatter(vectors, first, second)
-    mean = float(np.trace(scatter)) / len(scatter)
-    if mean <= 0.0:
-        return None
-    root = np.linalg.cholesky(scatter + SHRINK * mean * np.eye(len(scatter)))
-    return np.asarray(np.linalg.inv(root).T)
+    with threadpool_limits(1):  # sums in the same order whatever the number of cores
+        scatter = _scatter(vectors, first, second)
+        mean = float(np.trace(scatter)) / len(scatter)
+        if mean <= 0.0:
+            return None
+        root = np.linalg.cholesky(scatter + SHRINK * mean * np.eye(len(scatter)))
+        return np.asarray(np.linalg.inv(root).T)
 
 
 @numba.njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")

@@ -33,10 +33,9 @@ def sharpened(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> tup
     centre = vectors.mean(axis=0, dtype=np.float64)
     found, lists = vectors, neighbors
     for _ in range(ROUNDS):
+        if (matrix := whitening(vectors, lists)) is None:
+            break
         with threadpool_limits(1):  # sums in the same order whatever the number of cores
-            matrix = whitening(vectors, lists)
-            if matrix is None:
-                break
             found = _mapped(vectors, centre, matrix, unit=unit)
         lists = _renewed(padded(found), lists, min(REACH, lists.shape[1]))
     return found, lists

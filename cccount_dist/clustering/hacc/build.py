@@ -15,7 +15,7 @@ from cccount_dist.clustering.hacc.knowledge import Knowledge
 from cccount_dist.clustering.hacc.present import PresentItems
 from cccount_dist.clustering.hacc.problem import MOST_UNITS, central_items, condensed, plain
 from cccount_dist.clustering.hacc.sampler import ActiveHacc
-from cccount_dist.clustering.methods import GroupingInputs
+from cccount_dist.clustering.methods import GroupingInputs, check_clusters
 from cccount_dist.clustering.result import Grouping
 from cccount_dist.sampling.types import Sampler
 from storage.errors import InputError
@@ -66,8 +66,7 @@ def units_of(inputs: GroupingInputs, present: NDArray[np.int64] | None = None) -
         raise InputError(
             "hacc needs the number of clusters: give --clusters K, or run `cccount count` first, and its estimate is taken"
         )
-    if not 1 <= inputs.clusters <= max(len(present), 1):
-        raise InputError(f"clusters is {inputs.clusters}, but {len(present):,} items have a vector: use 1 to {len(present)}")
+    check_clusters(inputs.clusters, len(present))
     runs, units = _number(inputs, "runs", RUNS), _number(inputs, "units", 0)
     vectors = inputs.vectors[present] if len(present) < len(inputs.vectors) else inputs.vectors
     if units == 0 and len(present) <= MOST_UNITS:
