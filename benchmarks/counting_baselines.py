@@ -14,9 +14,7 @@ from pathlib import Path
 from benchmarks.countingsets import find
 from benchmarks.pasting import paste
 from cccount_dist.counting.baselines.accuracy import kmeans_accuracy
-from cccount_dist.counting.baselines.components import components_elbow
-from cccount_dist.counting.baselines.elbow import kmeans_elbow
-from cccount_dist.counting.baselines.meanshift import mean_shift_modes
+from cccount_dist.counting.baselines.together import counts_without_people
 from cccount_dist.counting.labelled import LabelledSet, load
 from cccount_dist.counting.trials import Plan, run_trial
 from cccount_dist.similarity.inmemory import neighbors_in_memory
@@ -61,9 +59,8 @@ def measure(name: str, collection: LabelledSet, runs: int) -> Iterator[str]:
 
     near = neighbors_in_memory(collection.vectors, min(NEIGHBORS, len(collection.labels) - 1))
     yield row("the truth", "-", [float(truth)])
-    yield row("k-means, elbow", "0", [float(kmeans_elbow(collection.vectors).clusters)])
-    yield row("mean-shift", "0", [float(mean_shift_modes(collection.vectors, near.index).clusters)])
-    yield row("connected components", "0", [float(components_elbow(collection.vectors, near.index, near.similarity).clusters)])
+    for method, clusters in counts_without_people(collection.vectors, near.index, near.similarity):
+        yield row(method, "0", [float(clusters)])
     for method, plan in ASKING.items():
         yield row(method, f"{EFFORT:g}", [run_trial(collection, plan, run)[0].estimate for run in range(runs)])
 

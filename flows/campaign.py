@@ -1,5 +1,6 @@
 """Campaigns from the front door, whatever they are about: start or go on, advance by one step, say where each one stands."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
@@ -76,6 +77,32 @@ def check_common(options: Options, oracles: tuple[str, ...] = ("people", "labels
         raise InputError("--error-rate is for --oracle labels: people err by themselves")
 
 
+def named_parameters(given: Sequence[str]) -> dict[str, Scalar]:
+    """Return what `--parameter NAME=VALUE` says, for the method.
+
+    >>> named_parameters(["nearest=3", "threshold=0.5", "refit=false", "recall=top"])
+    {'nearest': 3, 'threshold': 0.5, 'refit': False, 'recall': 'top'}
+    """
+    named: dict[str, Scalar] = {}
+    for one in given:
+        name, equals, text = one.partition("=")
+        if not equals or not name or not text:
+            raise InputError(f"--parameter {one!r}: write NAME=VALUE")
+        named[name] = _scalar(text)
+    return named
+
+
+def _scalar(text: str) -> Scalar:
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
 def open_campaign(workspace: str, name: str, kind: str, options: Options) -> CampaignFolder:
     """Start the campaign, or set a new goal for the one that is there; `InputError` if it was started with other settings."""
     folder = CampaignFolder(Workspace.open(workspace), name)
@@ -96,8 +123,8 @@ def _settings(folder: CampaignFolder, kind: str, options: Options) -> Settings:
     # Before a campaign is frozen that could never run.
     if kind == "cluster" and method in RATING_METHODS:
         check_items(method, int(parameters.get("clusters", 2)), inputs.countable)
-    elif "clusters" in parameters:
-        check_clusters(int(parameters["clusters"]), inputs.countable)
+    elif clusters := int(parameters.get("clusters", 0)):
+        check_clusters(clusters, inputs.countable)
     return Settings(
         kind=kind,
         method=method,

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from cccount_dist.counting.forecast import forecast_questions
-from cccount_dist.counting.methods import AUTO, WHY_AUTO, resolve_method
+from cccount_dist.counting.methods import AUTO, WHY_AUTO, check_parameters, resolve_method
 from cccount_dist.counting.placing.rates import LARGEST_PAGE, parse_rates
 from cccount_dist.counting.result import CountResult
 from cccount_dist.counting.runner import USUAL_WIDTH, CountRunner
 from cccount_dist.runner import Progress
-from flows.campaign import check_common, open_campaign, open_inputs, run_to_the_end
+from flows.campaign import check_common, named_parameters, open_campaign, open_inputs, run_to_the_end
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError
 from storage.settings import Goal, Scalar
@@ -35,6 +35,7 @@ class CountOptions:
     pair_seconds: float = 9.0
     page_seconds: float = 30.0
     overlap: int | None = None
+    parameter: tuple[str, ...] = ()  # NAME=VALUE, for the method
 
     def __post_init__(self) -> None:
         if self.grid is not None and not 1 <= self.grid <= LARGEST_PAGE:
@@ -62,7 +63,7 @@ class CountOptions:
 
     @property
     def named(self) -> dict[str, Scalar]:
-        return {}
+        return named_parameters(self.parameter)
 
     def goal(self) -> Goal:
         return Goal(self.budget, self.oracle, self.error_rate, self.target_width, self.pair_seconds, self.page_seconds)
@@ -75,7 +76,13 @@ class CountOptions:
                     "--grid, --wrong-answers and --search are for the method placing: "
                     f"{self.resolved_method} asks pairs, and takes answers as they are"
                 )
-            return {}
+            check_parameters(self.resolved_method, self.named)
+            return self.named
+        if self.parameter:
+            raise InputError(
+                f"--parameter {self.parameter[0]} is for the methods that placing is compared with: "
+                "placing has --grid, --wrong-answers and --search"
+            )
         simulated = self.oracle == "labels"
         wrong_answers = self.wrong_answers or ("none" if simulated and not self.error_rate else "estimate")
         lanes = 1 if simulated else LANES

@@ -9,7 +9,7 @@ from cccount_dist.clustering.result import Grouping
 from cccount_dist.clustering.runner import ClusterRunner, grouping_inputs
 from cccount_dist.inputs import Inputs
 from cccount_dist.runner import Progress
-from flows.campaign import check_common, counted_clusters, open_campaign, open_inputs, run_to_the_end
+from flows.campaign import check_common, counted_clusters, named_parameters, open_campaign, open_inputs, run_to_the_end
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError
 from storage.schema import GROUPINGS
@@ -65,30 +65,12 @@ class ClusterOptions:
 
     @property
     def named(self) -> dict[str, Scalar]:
-        return dict(_parsed(one) for one in self.parameter)
+        return named_parameters(self.parameter)
 
     @property
     def _of_ratings(self) -> dict[str, Scalar]:
         given = {"prior": self.prior, "repeats": self.repeats}
         return {name: value for name, value in given.items() if value is not None}
-
-
-def _parsed(given: str) -> tuple[str, Scalar]:
-    """
-    >>> _parsed("nearest=3"), _parsed("threshold=0.5"), _parsed("refit=false"), _parsed("recall=top")
-    (('nearest', 3), ('threshold', 0.5), ('refit', False), ('recall', 'top'))
-    """
-    name, equals, text = given.partition("=")
-    if not equals or not name or not text:
-        raise InputError(f"--parameter {given!r}: write NAME=VALUE")
-    if text in ("true", "false"):
-        return name, text == "true"
-    for kind in (int, float):
-        try:
-            return name, kind(text)
-        except ValueError:
-            continue
-    return name, text
 
 
 def cluster(workspace: str, campaign: str, options: ClusterOptions, **compute: Any) -> dict[str, Any]:

@@ -64,6 +64,7 @@ def count(
     pair_seconds: float = 9.0,
     page_seconds: float = 30.0,
     overlap: int | None = None,
+    parameter: list[str] | None = None,
 ) -> Report:
     """Start a count campaign or go on with it, until it is done or waits for people."""
     from flows.counting import CountOptions, count
@@ -82,6 +83,7 @@ def count(
         pair_seconds,
         page_seconds,
         overlap,
+        tuple(parameter or ()),
     )
     return count(workspace, campaign, options)
 

@@ -126,6 +126,14 @@ def _interval(result: Report | None) -> str:
     return ends if result["estimate"] is None else f"{result['estimate']:,.1f} {ends}"
 
 
+def compared(r: Report) -> str:
+    lines = [f"{r['items']:,} items; without asking anybody there seem to be:"]
+    for row in r["counts"]:
+        accuracy = f"  (k-means with it: accuracy {row['accuracy']:.3f})" if "accuracy" in row else ""
+        lines.append(f"{row['clusters']:>9,}  {row['method']}{accuracy}")
+    return "\n".join(lines)
+
+
 def benchmarked(r: Report) -> str:
     return "\n".join([f"{r['runs']:,} runs each; finished ones are in {r['results']}.", "", *r["table"]])
 

@@ -29,66 +29,17 @@ class CountingInputs:
     sharp: "Callable[[], SharpRows] | None" = None  # makes the rows of the second space, where there are neighbour lists
 
 
-# Each builder imports its method when it is wanted: the command line lists the names without loading numba.
-def _nis(inputs: CountingInputs) -> Sampler[CountResult]:
-    from cccount_dist.counting.paper import build_nis
-
-    return build_nis(inputs)
-
-
-def _nested_mc(inputs: CountingInputs) -> Sampler[CountResult]:
-    from cccount_dist.counting.paper import build_nested_mc
-
-    return build_nested_mc(inputs)
-
-
-def _nis_released(inputs: CountingInputs) -> Sampler[CountResult]:
-    from cccount_dist.counting.paper import build_nis_released
-
-    return build_nis_released(inputs)
-
-
-def _nested_mc_released(inputs: CountingInputs) -> Sampler[CountResult]:
-    from cccount_dist.counting.paper import build_nested_mc_released
-
-    return build_nested_mc_released(inputs)
-
-
-def _inverse(inputs: CountingInputs) -> Sampler[CountResult]:
-    from cccount_dist.counting.paper import build_inverse
-
-    return build_inverse(inputs)
-
-
-def _placing(inputs: CountingInputs) -> Sampler[CountResult]:
-    from cccount_dist.counting.placing.build import build_placing
-
-    return build_placing(inputs)
-
-
-def _pckmeans_random(inputs: CountingInputs) -> Sampler[CountResult]:
-    from cccount_dist.counting.paper import build_pckmeans_random
-
-    return build_pckmeans_random(inputs)
-
-
-def _pckmeans_explore(inputs: CountingInputs) -> Sampler[CountResult]:
-    from cccount_dist.counting.paper import build_pckmeans_explore
-
-    return build_pckmeans_explore(inputs)
-
-
-_BUILDERS: dict[str, Callable[[CountingInputs], Sampler[CountResult]]] = {
-    "placing": _placing,
-    "nis": _nis,
-    "nested-mc": _nested_mc,
-    "nis-released": _nis_released,
-    "nested-mc-released": _nested_mc_released,
-    "inverse": _inverse,
-    "pckmeans-random": _pckmeans_random,
-    "pckmeans-explore": _pckmeans_explore,
-}
-METHODS = tuple(_BUILDERS)
+# Names alone: the command line lists them without loading numba.
+METHODS = (
+    "placing",
+    "nis",
+    "nested-mc",
+    "nis-released",
+    "nested-mc-released",
+    "inverse",
+    "pckmeans-random",
+    "pckmeans-explore",
+)
 AUTO = "placing"
 WHY_AUTO = (
     "auto is placing: of all methods measured it has the smallest error at the same effort, and an interval that covers; "
@@ -108,6 +59,13 @@ def resolve_method(method: str) -> str:
     if method not in METHODS:
         raise InputError(f"counting method {method!r} is not known: use one of auto, {', '.join(METHODS)}")
     return method
+
+
+def check_parameters(method: str, parameters: Mapping[str, Scalar]) -> None:
+    """Raise `InputError` if one of the compared methods (all but placing) cannot use what it is told."""
+    from cccount_dist.counting.paper import READERS
+
+    READERS[method](method, parameters)
 
 
 def needs_degree(method: str) -> bool:
@@ -137,4 +95,12 @@ def make_counter(
     mean_square : the mean squared distance of two items, if the metric is Euclidean (`metrics.EuclideanScale`)
     sharp : makes the rows of a second space (`similarity/sharp.py`), for placing with the parameter `space=sharp`
     """
-    return _BUILDERS[resolve_method(method)](CountingInputs(vectors, degree, seed, level, parameters or {}, mean_square, sharp))
+    name = resolve_method(method)
+    inputs = CountingInputs(vectors, degree, seed, level, parameters or {}, mean_square, sharp)
+    if name == "placing":
+        from cccount_dist.counting.placing.build import build_placing
+
+        return build_placing(inputs)
+    from cccount_dist.counting.paper import BUILDERS
+
+    return BUILDERS[name](inputs)

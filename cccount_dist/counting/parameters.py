@@ -27,10 +27,13 @@ class Parameters:
             raise InputError(f"{name} of {self._method} must be a whole number, {least} or more, not {value!r}")
         return value
 
-    def number(self, name: str, default: float) -> float:
+    def number(self, name: str, default: float, *, least: float = -math.inf, most: float = math.inf) -> float:
         value = self._take(name, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise InputError(f"{name} of {self._method} must be a number, not {value!r}")
+        if not least <= value <= most:
+            bounds = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
+            raise InputError(f"{name} of {self._method} must be {bounds}, not {value}")
         return float(value)
 
     def text(self, name: str, default: str) -> str:

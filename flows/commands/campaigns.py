@@ -63,6 +63,12 @@ def count(
     ] = 30.0,
     overlap: Overlap = None,
     seed: Annotated[int | None, typer.Option(help="The same seed and answers give the same questions.", show_default="0")] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="For the compared methods (docs/counting.md); several times.", show_default=False
+        ),
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Estimate how many different ones there are, with an interval.
@@ -71,6 +77,8 @@ def count(
     `cccount advance` goes on.
 
     Example: cccount count census --budget 2000 --oracle labels
+
+    Example: cccount count census --campaign paper --method nis --parameter similarity=soft --oracle labels
     """
     report = run(
         "count",
@@ -89,6 +97,7 @@ def count(
         pair_seconds=pair_seconds,
         page_seconds=page_seconds,
         overlap=overlap,
+        parameter=parameter,
     )
     show(report, json_, texts.counted)
 

@@ -46,3 +46,20 @@ def browse(
     from flows.browse import browse as write_sheet
 
     show(write_sheet(workspace, campaign, item=item, image=image), json_, texts.browsed)
+
+
+@app.command()
+def baselines(
+    workspace: Workspace,
+    seed: Annotated[int, typer.Option(help="Of the first centres of k-means.")] = 0,
+    json_: Json = False,
+) -> None:
+    """Count without asking anybody: k-means at its elbow, mean-shift, connected components. To compare with; often far off.
+
+    Where the collection has labels it says how accurate k-means is with each number.
+
+    Example: cccount baselines census
+    """
+    from flows.baselines import baselines as count_without_people
+
+    show(count_without_people(workspace, seed), json_, texts.compared)

@@ -237,7 +237,7 @@ def test_items_without_a_vector_are_not_counted_and_weights_favour_isolated_item
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"alpha": 3.0}, "alpha of inverse must lie between 0 and 2, not at 3.0"),
+        ({"alpha": 3.0}, "alpha of inverse must be between 0 and 2, not 3.0"),
         ({"replicates": 0}, "replicates of inverse must be a whole number, 1 or more, not 0"),
         ({"ratio": 7}, "inverse has no parameter 'ratio': it has alpha, replicates"),
     ],

@@ -118,10 +118,10 @@ def test_the_same_seed_asks_the_same_questions() -> None:
     [
         ("nis", {"similarity": "magic"}, "similarity of nis must be one of metric, soft, softmax, not 'magic'"),
         ("nis", {"tau": 0.5}, "nis has no parameter 'tau': it has ratio, similarity"),
-        ("nis", {"similarity": "softmax", "tau": 0.01}, "tau must be at least 0.1, and is 0.01"),
+        ("nis", {"similarity": "softmax", "tau": 0.01}, "tau of nis must be at least 0.1, not 0.01"),
         ("nis", {"similarity": "softmax", "tau": "warm"}, "tau of nis must be a number, not 'warm'"),
         ("nis", {"ratio": 0}, "ratio of nis must be a whole number, 1 or more, not 0"),
-        ("nis", {"similarity": "soft", "sigma": -1.0}, "sigma must be above 0, and is -1.0"),
+        ("nis", {"similarity": "soft", "sigma": -1.0}, "sigma of nis must be at least 0, not -1.0"),
         ("nis", {"similarity": "soft", "clusters": 66}, "65 items cannot be put into 66 clusters"),
         ("nested-mc", {"similarity": "soft"}, "nested-mc has no parameter 'similarity': it has ratio"),
         ("nested-mc-released", {"ratio": True}, "ratio"),
