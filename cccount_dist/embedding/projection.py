@@ -24,6 +24,7 @@ from storage.workspace import Workspace
 
 KEY = "projection.npz"
 SAMPLE = 32_768
+BLOCK_ROWS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,18 @@ class Projection:
     attributes: Mapping[str, JSON]  # encoder, revision and components that it belongs to
 
     def apply(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return (n, components); a row of NaN stays one."""
-        return np.asarray((vectors - self.mean) @ self.basis)
+        """Return (n, components); a row of NaN stays one.
+
+        How BLAS sums for a row depends on how many rows there are, on some processors. Blocks of one size, the last one filled
+        up, make each row's vector the same bits whatever is added to the collection later.
+        """
+        out = np.empty((len(vectors), self.basis.shape[1]), np.float32)
+        block = np.zeros((BLOCK_ROWS, vectors.shape[1]), np.float32)
+        for start in range(0, len(vectors), BLOCK_ROWS):
+            rows = vectors[start : start + BLOCK_ROWS]
+            block[: len(rows)] = rows - self.mean
+            out[start : start + len(rows)] = (block @ self.basis)[: len(rows)]
+        return out
 
     def digest(self) -> str:
         """Return 16 hexadecimal digits for these numbers."""

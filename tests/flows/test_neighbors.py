@@ -361,7 +361,8 @@ def test_the_approximate_engine_finds_nearly_all_and_says_how_many(
     assert abs(report["recall"] - recall) <= 6 * error
     assert workspace.array(DEGREE).attributes["recall"] == report["recall"]
     assert np.sqrt(np.mean((degree[good] / exact.degree[good] - 1) ** 2)) < 0.02
-    first = similarity[good, 0] == exact.similarity[good, 0]
+    # The engines sum the products of a similarity in different orders: equal but for the last bits.
+    first = np.isclose(similarity[good, 0], exact.similarity[good, 0], rtol=0.0, atol=x.shape[1] * np.finfo(np.float32).eps)
     assert first.mean() > 0.97
     again = neighbors(str(collection), k=K, metric=metric, engine="approximate", client=client)
     assert (again["recall"], again["tiles_resumed"]) == (report["recall"], again["tiles"])

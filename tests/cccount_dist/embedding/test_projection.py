@@ -70,3 +70,14 @@ def test_more_components_than_there_can_be_are_refused(tmp_path: Path) -> None:
             fit(array, {**ATTRIBUTES, "components": components})
     with pytest.raises(InputError, match="more than 6 items"):
         fit(array, {**ATTRIBUTES, "components": 6})
+
+
+@pytest.mark.parametrize("rows", [1, 7, 255, 256, 257, 301])
+def test_a_row_is_projected_to_the_same_bits_however_many_follow_it(rows: int) -> None:
+    random = np.random.default_rng(3)
+    vectors = random.standard_normal((341, 1024)).astype(np.float32)
+    vectors[5] = np.nan
+    mine = Projection(vectors[6], random.standard_normal((1024, 8)).astype(np.float32), ATTRIBUTES)
+    whole = mine.apply(vectors)
+    np.testing.assert_array_equal(mine.apply(vectors[:rows]), whole[:rows])
+    np.testing.assert_allclose(whole, (vectors - vectors[6]).astype(np.float64) @ mine.basis, rtol=1e-3, atol=1e-3)
