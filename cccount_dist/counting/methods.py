@@ -44,7 +44,7 @@ AUTO = "placing"
 WHY_AUTO = (
     "auto is placing: of all methods measured it has the smallest error at the same effort, and an interval that covers; "
     "inverse and the paper's methods are there to compare with. Unless --search full was asked for, it skips pairs that are "
-    "hardly the same once ten matches have taught it which those are, and counts what may be missed by it"
+    "hardly the same once five matches have taught it which those are, and counts what may be missed by it"
 )
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from cccount_dist.counting.placing.fast import AUDIT, Shortcut
+from cccount_dist.counting.placing.chances import Chances
+from cccount_dist.counting.placing.fast import AUDIT, AUDIT_LATER, LATER, Shortcut
 from cccount_dist.counting.placing.sampler import PlacingSampler
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import LabelOracle
@@ -42,7 +43,8 @@ def test_audited_items_correct_what_the_odds_say() -> None:
     assert one.false_splits == pytest.approx(4.0 * 12 / 6)
     one.audited_risk, one.audited_found = 9.0, 0
     assert one.false_splits == pytest.approx(4.0 * 3 / 12)
-    assert sum(one.is_audit(number) for number in range(100)) == 100 // AUDIT
+    assert sum(one.is_audit(number) for number in range(LATER)) == LATER // AUDIT
+    assert sum(one.is_audit(number) for number in range(LATER, 2 * LATER)) == LATER // AUDIT_LATER
 
 
 def test_nothing_is_skipped_where_hardly_any_cluster_was_seen_once() -> None:
@@ -52,3 +54,23 @@ def test_nothing_is_skipped_where_hardly_any_cluster_was_seen_once() -> None:
     assert not one.allows(0.2, once=30)
     one.risk = 10.0
     assert not one.allows(0.01, once=30)
+
+
+def test_small_odds_are_taken_for_larger_while_few_matches_have_taught_the_slope() -> None:
+    random = np.random.default_rng(2)
+    far = np.array([[1.0, 0.0, -3.0, -3.0]])
+    factors = []
+    for items in (8, 80, 800):
+        one = Chances(4)
+        for _ in range(items):
+            rows = np.column_stack([np.ones(10), np.zeros(10), random.normal(-1.0, 1.0, (10, 2))])
+            rows[3, 2:] += 1.5
+            one.learn(rows, 3)
+        one.fit()
+        factors.append(float(one.caution(far)[0]))
+    assert factors[0] > factors[1] > factors[2] > 1.0
+    assert factors[2] < 1.1
+
+    # The mean over weights drawn from their normal law, which the factor stands for.
+    draws = random.multivariate_normal(one.weights, one._covariance, 200_000)
+    assert np.exp(draws @ far[0]).mean() == pytest.approx(np.exp(one.weights @ far[0]) * factors[2], rel=0.01)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 FLOOR, TAUGHT_FLOOR, TAUGHT = 0.3, 0.1, 20
 _START, _START_SPACES = (-4.0, 0.5), 2.0  # of the constant and the log of the size; shared by the similarities
 _ROWS = 20_000
+_MOST_VARIANCE = 4.0  # of a score
 _RIDGE, _RIDGE_CONSTANT, _STEPS, _LONGEST = 0.5, 0.01, 4, 2.0
 
 
@@ -44,6 +45,7 @@ class Chances:
         self._rows = np.empty((1024, features))
         self._same = np.empty(1024, np.bool_)
         self._count = 0
+        self._covariance: NDArray[np.float64] = np.zeros((features, features))  # of the weights
         self.matches = 0
 
     @property
@@ -56,6 +58,15 @@ class Chances:
         for column in range(len(self.weights)):
             score += features[:, column] * self.weights[column]
         return np.asarray(1.0 / (1.0 + np.exp(-np.clip(np.rint(score * 2**20) / 2**20, -30.0, 30.0))))
+
+    def caution(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how many times larger small odds are than the fitted ones, on average over what the weights may be.
+
+        With few matches the slope is hardly known, and where odds are small most of their mean comes from slopes that are less
+        steep than the fitted one: for weights that are normal about it, E exp(score) = exp(score + variance / 2).
+        """
+        variance = np.einsum("ij,jk,ik->i", features, self._covariance, features)
+        return np.asarray(np.exp(0.5 * np.minimum(np.rint(variance * 2**20) / 2**20, _MOST_VARIANCE)))
 
     def learn(self, features: NDArray[np.float64], match: int | None) -> None:
         """Take in the comparisons of one item: all different, but for the row `match`."""
@@ -85,3 +96,4 @@ class Chances:
             damping[0] = _RIDGE_CONSTANT
             step = np.linalg.solve(information + np.diag(damping), gradient - ridge * self.weights)
             self.weights = self.weights + np.clip(step, -_LONGEST, _LONGEST)
+        self._covariance = np.asarray(np.linalg.inv(information + np.diag(damping)), np.float64)

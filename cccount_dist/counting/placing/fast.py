@@ -2,8 +2,9 @@
 
 All that were asked said "different"; the clusters left have the odds w_j, a new one the odds w0. So the item is in one of those
 left with probability r = Σw/(Σw + w0), and skipping them makes r false splits. They are subtracted and widen the interval, as
-those of wrong answers do. Every fourth item is asked about to the end: how often its cluster was among the rest, against the
-Σr that was expected, corrects what the odds say. Skipping is allowed only while few false splits are expected for each cluster
+those of wrong answers do. Some items are asked about to the end: how often their cluster was among the rest, against the
+Σr that was expected, corrects what the odds say. Each costs as many questions as there are clusters, and all say about as
+much, so there are fewer of them later. Skipping is allowed only while few false splits are expected for each cluster
 seen once, so it ends by itself where a count is nearly complete. O(D) for each question.
 """
 
@@ -16,9 +17,9 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from cccount_dist.counting.placing.state import State
 
-LEAST_MATCHES, LEAST_CLUSTERS = 10, 30  # before: odds rest on too little, and there is little to save
+LEAST_MATCHES, LEAST_CLUSTERS = 5, 30  # before: odds rest on too little, and there is little to save
 LEAST_BY_PAGES = 120  # clusters where pages are asked: five of them
-AUDIT = 4  # every so many items are asked about to the end
+AUDIT, AUDIT_LATER, LATER = 4, 8, 128  # every so many items are asked about to the end; from an item number on fewer
 TOLERATED = 0.12  # expected false splits for each cluster seen once
 LIGHT_FLOOR = 0.05  # share of the cluster's size in the probability: audited items are the guard against over-confidence here
 MOST_RISK = 0.2  # of one item
@@ -46,7 +47,7 @@ class Shortcut:
 
     def is_audit(self, number: int) -> bool:
         """Whether the item at this place of the random order is asked about to the end."""
-        return number % AUDIT == 0
+        return number % (AUDIT if number < LATER else AUDIT_LATER) == 0
 
     def allows(self, risk: float, once: int) -> bool:
         """Whether so much risk may be taken for one more item."""
@@ -74,7 +75,7 @@ class Skip:
             return False
         if len(self._odds) < len(features):
             chance = state.probabilities(features, 0, LIGHT_FLOOR)
-            self._odds = chance / (1.0001 - chance)
+            self._odds = chance / (1.0001 - chance) * state.chances.caution(features)
         odds = float(self._odds[left].sum())
         risk = odds / (odds + state.new_rate)
         may = shortcut.allows(risk, state.clusters.once)
