@@ -24,14 +24,15 @@ class Recipe(NamedTuple):
 
     items: int
     clusters: int
-    long_tail: bool
+    long_tail: bool  # sizes are log-normal, else gamma
     noise: float
+    shape: float  # deviation of the log-normal, or shape of the gamma law
 
 
 SYNTHETIC = {
-    "longtail": Recipe(5000, 250, long_tail=True, noise=1.22),
-    "balanced": Recipe(5000, 100, long_tail=False, noise=1.22),
-    "cublike": Recipe(11788, 200, long_tail=False, noise=1.75),
+    "longtail": Recipe(5000, 250, long_tail=True, noise=1.22, shape=1.1),
+    "balanced": Recipe(5000, 100, long_tail=False, noise=1.22, shape=30.0),
+    "cublike": Recipe(11788, 200, long_tail=False, noise=1.75, shape=30.0),
 }
 
 
@@ -100,7 +101,8 @@ def synthetic(recipe: Recipe, seed: int = 0) -> tuple[NDArray[np.float64], NDArr
     """Make a collection."""
     items, clusters = recipe.items, recipe.clusters
     random = np.random.default_rng(seed)
-    weight = np.exp(1.1 * random.standard_normal(clusters)) if recipe.long_tail else random.gamma(30, 1, clusters)
+    tail = recipe.long_tail
+    weight = np.exp(recipe.shape * random.standard_normal(clusters)) if tail else random.gamma(recipe.shape, 1, clusters)
     sizes = np.maximum(1, np.round(weight / weight.sum() * items).astype(int))
     while sizes.sum() > items:
         sizes[sizes.argmax()] -= 1

@@ -37,8 +37,8 @@ def test_a_summary_is_mean_error_bias_coverage_and_median_width() -> None:
 
 
 def test_synthetic_collections_have_the_items_and_clusters_of_their_recipe() -> None:
-    for long_tail in (False, True):
-        x, y = synthetic(Recipe(300, 20, long_tail=long_tail, noise=1.0))
+    for long_tail, shape in ((False, 30.0), (True, 1.1)):
+        x, y = synthetic(Recipe(300, 20, long_tail=long_tail, noise=1.0, shape=shape))
         assert x.shape == (300, 32)
         assert len(np.unique(y)) == 20
     assert SYNTHETIC["balanced"].clusters == 100
