@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binom
 
 from cccount_dist.counting.methods import make_counter
 from cccount_dist.counting.result import CountResult
@@ -76,3 +77,8 @@ def play(
         live.tell([])
         after_each(log)
     return log
+
+
+def enough(runs: int, level: float) -> int:
+    """The smallest number of hits that is not surprising at this coverage, once in ten thousand."""
+    return int(binom.ppf(1e-4, runs, level))

@@ -8,7 +8,7 @@ from cccount_dist.counting.placing.fast import AUDIT, AUDIT_LATER, LATER, Shortc
 from cccount_dist.counting.placing.sampler import PlacingSampler
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import LabelOracle
-from tests.cccount_dist.samplers import blobs
+from tests.cccount_dist.samplers import blobs, enough
 
 VECTORS, LABELS = blobs((8,) * 70, dimensions=12, noise=0.45)
 ITEMS = len(LABELS)
@@ -74,3 +74,20 @@ def test_small_odds_are_taken_for_larger_while_few_matches_have_taught_the_slope
     # The mean over weights drawn from their normal law, which the factor stands for.
     draws = random.multivariate_normal(one.weights, one._covariance, 200_000)
     assert np.exp(draws @ far[0]).mean() == pytest.approx(np.exp(one.weights @ far[0]) * factors[2], rel=0.01)
+
+
+def test_the_interval_holds_where_the_looks_of_many_items_say_nothing() -> None:
+    random = np.random.default_rng(5)
+    vectors, labels = blobs((30,) * 70, dimensions=32, noise=0.3)
+    lost = random.random(len(labels)) < 0.4
+    vectors[lost] = random.standard_normal((np.count_nonzero(lost), 32))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    held, skipped, runs = 0, 0.0, 16
+    for seed in range(runs):
+        one = PlacingSampler(vectors, np.zeros(len(labels)), seed=seed, fast=True)
+        drive(one, LabelOracle(labels), budget=2000)
+        found = one.result()
+        held += found.low <= 70 <= found.high
+        skipped += found.details["skipped"]
+    assert skipped > 5 * runs  # it is not that nothing was skipped
+    assert held >= enough(runs, 0.95)

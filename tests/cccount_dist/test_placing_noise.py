@@ -4,7 +4,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from cccount_dist.counting.placing.odds import Trial
 from cccount_dist.counting.placing.rates import EXACT, GivenRates, Rates, parse_rates
@@ -16,7 +15,7 @@ from cccount_dist.sampling.drive import answer_batch, drive
 from cccount_dist.sampling.oracles import FunctionOracle, LabelOracle
 from cccount_dist.sampling.types import Question
 from storage.errors import InputError
-from tests.cccount_dist.samplers import blobs
+from tests.cccount_dist.samplers import blobs, enough
 
 VECTORS, LABELS = blobs((40, 30, 25, 20, 15, 12, 10, 8, 6, 4, 2, 1, 1), noise=0.5)
 ITEMS = len(LABELS)
@@ -152,11 +151,6 @@ def coverage(sizes: tuple[int, ...], budget: int, runs: int, rates: GivenRates |
         found = one.result()
         held += found.low <= len(sizes) <= found.high
     return held
-
-
-def enough(runs: int, level: float) -> int:
-    """The smallest number of hits that is not surprising at this coverage, once in ten thousand."""
-    return int(binom.ppf(1e-4, runs, level))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
