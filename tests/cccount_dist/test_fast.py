@@ -40,9 +40,9 @@ def test_audited_items_correct_what_the_odds_say() -> None:
     one = Shortcut(on=True, risk=4.0)
     assert one.false_splits == pytest.approx(4.0)
     one.audited_risk, one.audited_found = 3.0, 9  # three times as many as expected, up to the prior
-    assert one.false_splits == pytest.approx(4.0 * 12 / 6)
+    assert one.false_splits == pytest.approx(4.0 * (9 + 1.5) / (3 + 1.5))
     one.audited_risk, one.audited_found = 9.0, 0
-    assert one.false_splits == pytest.approx(4.0 * 3 / 12)
+    assert one.false_splits == pytest.approx(4.0 * 1.5 / (9 + 1.5))
     assert sum(one.is_audit(number) for number in range(LATER)) == LATER // AUDIT
     assert sum(one.is_audit(number) for number in range(LATER, 2 * LATER)) == LATER // AUDIT_LATER
 

@@ -23,7 +23,7 @@ AUDIT, AUDIT_LATER, LATER = 4, 8, 128  # every so many items are asked about to 
 TOLERATED = 0.12  # expected false splits for each cluster seen once
 LIGHT_FLOOR = 0.05  # share of the cluster's size in the probability: audited items are the guard against over-confidence here
 MOST_RISK = 0.2  # of one item
-_PRIOR = 3.0  # false splits among audited items, as many seen as expected, before the first one
+_PRIOR = 1.5  # false splits among audited items, as many seen as expected, before the first one
 
 
 @dataclass(slots=True)
