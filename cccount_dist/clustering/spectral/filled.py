@@ -1,14 +1,14 @@
 """The graph with a guess in place of every similarity that nobody rated: what the ratings of the other pairs say.
 
 Two ways to guess are fitted: a matrix of low rank (`lowrank.py`), which needs few ratings and bears noise, and places whose
-similarity falls off with their distance (`shepard.py`), which come much nearer once there are some ten exact ratings of every item. Ratings that
-are held out say how far each of them is off, and the guess is
+similarity falls off with their distance (`shepard.py`), which come much nearer once every item has some ten exact ratings.
+Ratings that are held out say how far each of them is off, and a guess is
 
     share · places + (1 - share) · low rank,    share = max(0, 1 - (squared error of places / squared error of low rank)²)
 
-A guess is used for pairs without a rating only, so that with all pairs rated it is the paper's graph. Nothing is n × n: the
-Laplacian is that of the sparse rest, rating minus guess, and of U s Uᵀ. Time and memory: that of the two fits, once for each part held
-out and once for the result.
+It is used for pairs without a rating only, so that with all pairs rated it is the paper's graph. Nothing is n × n: the Laplacian
+is that of the sparse rest, rating minus guess, and of U s Uᵀ. Time and memory: those of the two fits, for every part that is held
+out and for the result.
 """
 
 from collections.abc import Callable

@@ -1,12 +1,12 @@
-"""Items as places in a space where similarity falls off with the distance (Shepard, Science 1987), fitted to the ratings of some pairs.
+"""Items as places in a space where similarity falls off with the distance (Shepard, Science 1987), fitted to some ratings.
 
     w_ij ≈ exp(-(|x_i - x_j|² + h_i + h_j)),   least squares with ridges on x and on h around its mean
 
-h is what sets an item apart from all others alike (the specificity of Winsberg and Carroll, Psychometrika 1989): it stands for the
-many dimensions that few ratings cannot show. As a matrix this has full rank, with n (q + 1) numbers only. The ridge on x is
+h is what sets an item apart from all others alike (the specificity of Winsberg and Carroll, Psychometrika 1989): it stands for
+the many dimensions that few ratings cannot show. As a matrix this has full rank, with n (q + 1) numbers only. The ridge on x is
 one on the trace of x xᵀ, so dimensions that the ratings do not need stay empty, and q is an upper bound. Found by L-BFGS from
-classical scaling of the shortest paths between landmarks and all items. It starts anew each time, so that a result depends on the
-ratings and not on when results were read. Time O(rounds pairs q + landmarks pairs log n), memory O(pairs + n (q + landmarks)).
+classical scaling of the shortest paths between landmarks and all items; anew each time, so that a result depends on the ratings
+and not on when results were read. Time O(rounds pairs q + landmarks pairs log n), memory O(pairs + n (q + landmarks)).
 """
 
 from dataclasses import dataclass
@@ -65,8 +65,7 @@ def places(rated: Rated, dimensions: int) -> Places:
     """Return the places that were fitted to the ratings."""
     items, q = rated.items, min(dimensions, rated.items - 1)
     start = np.concatenate([first_places(rated, q).ravel(), np.zeros(items)])
-    options = {"maxiter": _ROUNDS, "maxcor": _MEMORY}
-    best = minimize(misfit, start, (rated, q), method="L-BFGS-B", jac=True, options=options).x
+    best = minimize(misfit, start, (rated, q), "L-BFGS-B", jac=True, options={"maxiter": _ROUNDS, "maxcor": _MEMORY}).x
     return Places(best[: items * q].reshape(items, q), best[items * q :])
 
 
