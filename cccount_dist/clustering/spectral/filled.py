@@ -54,9 +54,15 @@ class FilledGraph(RatedGraph):
 
 def filled(graph: RatedGraph, clusters: int) -> FilledGraph:
     """Return the graph with guesses; a weight that is expected of a pair (a prior) is added to its guess."""
+    with one_thread().limit(limits=1, user_api="blas"):
+        share = share_of_places(graph.rated(), clusters)
+    return filled_with(graph, clusters, share)
+
+
+def filled_with(graph: RatedGraph, clusters: int, share: float) -> FilledGraph:
+    """Return the graph with guesses of which this share is that of places."""
     rated = graph.rated()
     with one_thread().limit(limits=1, user_api="blas"):
-        share = share_of_places(rated, clusters)
         flat = low_rank(rated, clusters + 1)
         factors, signs = flat.factors * np.sqrt(1.0 - share), flat.signs
         rows = np.repeat(np.arange(graph.items), np.diff(graph.starts))
