@@ -39,26 +39,27 @@ def kinds_of(similarity: Floats) -> dict[str, Floats]:
 
 
 def kinds(runs: int, sets: Sets, done: Runs) -> list[str]:
-    """Error against all similarities, and how far guesses are off, with low rank alone and with places."""
+    """Errors against all similarities and against the labels, and how far guesses are off: with low rank alone / with places."""
     small = {name: kinds_of(similarity) for name, (similarity, _) in sets.items() if len(similarity) <= MOST_ITEMS}
     for seed in range(runs):
         for name, some in small.items():
             for kind, similarity in some.items():
-                done.get(f"kinds, {name}, {kind}, {seed}", partial(both, similarity, complete(similarity), seed))
+                done.get(f"kinds, {name}, {kind}, {seed}", partial(both, similarity, sets[name][1], seed))
     rows = []
     for name, some in small.items():
         for kind in some:
             found = np.array(list(done.of(f"kinds, {name}, {kind}", runs)))
             if len(found):
                 means = found.mean(axis=0)
-                rows.append([name, kind, *(f"{mean:.3f}" for mean in means[:4]), f"{means[4]:.2f}", str(len(found))])
-    head = ["error, low rank", "error, with places", "guesses off by, low rank", "with places", "share of places", "runs"]
+                cells = [f"{means[at]:.3f} / {means[at + 3]:.3f}" for at in range(3)]
+                rows.append([name, kind, *cells, f"{means[-1]:.2f}", str(len(found))])
+    head = ["error against all similarities", "against the labels", "guesses off by", "share of places", "runs"]
     return table(["set", "similarity", *head], rows)
 
 
-def both(similarity: Floats, wanted: Labels, seed: int) -> list[float]:
-    """Errors without and with places, roots of the mean squared error of the guesses, and the share of places."""
-    items = len(similarity)
+def both(similarity: Floats, truth: Labels, seed: int) -> list[float]:
+    """Errors against all similarities and the labels and the root of the guesses' mean squared error, without and with places."""
+    items, wanted = len(similarity), complete(similarity)
     first, second = np.triu_indices(items, 1)
     drawn = np.random.default_rng(seed).permutation(len(first))
     rated, left = np.split(drawn, [round(SHARE * len(first))])
@@ -69,10 +70,11 @@ def both(similarity: Floats, wanted: Labels, seed: int) -> list[float]:
     share = share_of_places(ratings, 2)
     pairs = first[left], second[left]
     flat, near = low_rank(ratings, 3).at(*pairs), places(ratings, 8).at(*pairs)
-    errors, off = [], []
+    measured = []
     for one in (0.0, share):
         found = spectrum(filled_with(graph, 2, one), 2)
         assert found is not None
-        errors.append(error(place(found.block, None).labels, wanted))
-        off.append(float(np.sqrt(np.square((1.0 - one) * flat + one * near - similarity[pairs]).mean())))
-    return [*errors, *off, share]
+        labels = place(found.block, None).labels
+        off = float(np.sqrt(np.square((1.0 - one) * flat + one * near - similarity[pairs]).mean()))
+        measured += [error(labels, wanted), error(labels, truth), off]
+    return [*measured, share]
