@@ -1,4 +1,4 @@
-"""IU_RED beside S&T and random ratings: `python -m benchmarks.spectral speed gaps curves later each step noise groups`.
+"""IU_RED beside S&T and random ratings: `python -m benchmarks.spectral speed gaps curves later each kinds step noise groups`.
 
 Error: share of items in the wrong group, against the spectral clustering of all similarities and, in `groups`, against the truth.
 Times are CPU time of one thread (`time.process_time`), so that other work on the machine matters less; without compilation.
@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks.pasting import paste
 from benchmarks.spectral_groups import groups
+from benchmarks.spectral_kinds import kinds
 from benchmarks.spectral_noise import noise
 from benchmarks.spectral_sets import (
     ENOUGH,
@@ -87,9 +88,11 @@ def gaps(sets: Sets) -> list[str]:
         wanted = place(found.block, None).labels
         small = min(wanted.mean(), 1.0 - wanted.mean())
         near = [f"{np.mean(second < limit):.0%}" for limit in (0.1, 0.2)]
+        sits = len(truth) ** 2 / np.sum(second**4)  # 1 / Σ v2⁴: n if all entries are as large, 1 if it is a single item
         cells = [f"{error(wanted, truth):.3f}", f"{small:.0%}", f"{found.values[0] / found.values[1]:.2f}"]
-        rows.append([name, str(len(truth)), *cells, *near])
-    head = ["set", "items", "error against the truth", "smaller group", "λ2/λ3", "items with \\|v2\\| √n below 0.1", "below 0.2"]
+        rows.append([name, str(len(truth)), *cells, *near, f"{sits:.1f}"])
+    head = ["set", "items", "error against the truth", "smaller group", "λ2/λ3"]
+    head += ["items with \\|v2\\| √n below 0.1", "below 0.2", "items that v2 sits on"]
     return table(head, rows)
 
 
@@ -134,8 +137,9 @@ def summary(found: dict[str, tuple[int, Courses]]) -> list[str]:
             means = {m: [np.mean([one[missing] for one in c], axis=0) for missing in FILLINGS] for m, c in courses.items()}
             cells = [" / ".join(share_to(ENOUGH, shares_of(items, m), mean) for mean in both) for m, both in means.items()]
             bad = [sum(one[missing][-1] > ENOUGH for one in courses["iu-red"]) for missing in FILLINGS]
-            rows.append([name, *cells, f"{bad[0]} / {bad[1]} of {len(courses['iu-red'])}"])
-    return table(["set", *METHODS, "iu-red: runs above 5 % at 20 %"], rows)
+            others = min(len(some) for method, some in courses.items() if method != "iu-red")
+            rows.append([name, *cells, f"{bad[0]} / {bad[1]} of {len(courses['iu-red'])}", str(others)])
+    return table(["set", *METHODS, "iu-red: runs above 5 % at 20 %", "runs of the others"], rows)
 
 
 def one_course(method: str, seed: int, similarity: Floats, wanted: Labels, shares: Sequence[float]) -> dict[Missing, list[float]]:
@@ -196,6 +200,7 @@ def main() -> None:
         "curves": lambda: curves(given.runs, sets, done),
         "later": lambda: later(given.runs, sets, done),
         "each": lambda: each(given.runs, sets, done),
+        "kinds": lambda: kinds(given.runs, sets, done),
         "step": lambda: step(given.runs, sets, done),
         "noise": lambda: noise(given.runs, sets, done),
         "groups": lambda: groups(given.runs, done),

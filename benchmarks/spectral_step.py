@@ -83,6 +83,6 @@ def one_step(similarity: Floats, wanted: Labels, share: float, seed: int, missin
 
 
 def _error(graph: RatedGraph, wanted: Labels, missing: Missing) -> float:
-    found = spectrum(filled(graph, 3) if missing == "either" else graph, 2)
+    found = spectrum(filled(graph, 2) if missing == "either" else graph, 2)
     assert found is not None
     return error(place(found.block, None).labels, wanted)

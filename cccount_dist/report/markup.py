@@ -43,9 +43,14 @@ def facts_list(rows: list[tuple[str, str]]) -> Html:
     return element("dl", *(element("div", element("dt", term), element("dd", said)) for term, said in rows))
 
 
-def table(caption: str, head: list[str], rows: list[list[str]], *, class_: str | None = None) -> Html:
-    """A table that scrolls by itself when the screen is narrower than it."""
+def table(caption: str, head: list[str], rows: list[list[str]], *, class_: str | None = None, named: bool = False) -> Html:
+    """A table that scrolls by itself when the screen is narrower than it; `named`: the first cell of a row is its name."""
     top = element("thead", element("tr", *(element("th", cell, scope="col") for cell in head)))
-    body = element("tbody", *(element("tr", *(element("td", cell) for cell in row)) for row in rows))
+    body = element("tbody", *(element("tr", *_cells(row, named=named)) for row in rows))
     inner = element("table", element("caption", caption), top, body, class_=class_)
     return element("div", inner, class_="scroll", tabindex="0", role="region", aria_label=caption)
+
+
+def _cells(row: list[str], *, named: bool) -> list[Html]:
+    first = element("th", row[0], scope="row") if named else element("td", row[0])
+    return [first, *(element("td", cell) for cell in row[1:])]

@@ -126,7 +126,7 @@ def _compared(facts: CountFacts) -> Html:
         "The same answers, counted in several ways. The first is the result; the others assume other things about how unequal "
         "the clusters are. Where their intervals do not meet, the count needs more answers."
     )
-    numbers = table("The ways to count", ["way", "estimate", "low", "high"], cells, class_="numbers")
+    numbers = table("The ways to count", ["way", "estimate", "low", "high"], cells, class_="numbers", named=True)
     return element(
         "section",
         element("h2", "Other ways to count"),

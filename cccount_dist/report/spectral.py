@@ -55,7 +55,7 @@ def _cost(facts: RatingFacts) -> Html:
     each = f"{facts.seconds:g} seconds"
     if facts.price is not None:
         each += f" and {facts.price:,.3f}"
-    return table(f"Cost, at {each} a question", head, rows, class_="numbers")
+    return table(f"Cost, at {each} a question", head, rows, class_="numbers", named=True)
 
 
 def _money(count: int, price: float | None) -> list[str]:

@@ -62,6 +62,8 @@ caption { text-align: left; color: var(--soft); padding-bottom: 0.4rem; }
 th, td { text-align: left; padding: 0.4rem 0.9rem 0.4rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { font-weight: 600; color: var(--soft); white-space: nowrap; }
 .numbers th, .numbers td { text-align: right; padding: 0.35rem 0 0.35rem 0.9rem; }
+.numbers:has(th[scope="row"]) th:first-child { text-align: left; padding-left: 0; }
+.numbers th[scope="row"] { font-weight: 400; color: inherit; }
 .pairs { display: grid; grid-template-columns: repeat(auto-fill, minmax(10rem, 1fr)); gap: 0.75rem; }
 .pairs { margin: 0; padding: 0; list-style: none; }
 .pairs li { background: var(--panel); border: 1px solid var(--line); border-radius: 10px; padding: 0.5rem; }

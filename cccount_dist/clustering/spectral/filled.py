@@ -1,28 +1,32 @@
-"""The graph with a guess in place of every similarity that nobody rated: what a matrix of low rank, fitted to the ratings, says.
+"""The graph with a guess in place of every similarity that nobody rated: what the ratings of the other pairs say.
 
-    w_ij ≈ mean + Σ_r s_r u_i(r) u_j(r),   fitted by ridge regressions of each item's ratings on the others' u, in turn
+Two ways to guess are fitted: a matrix of low rank (`lowrank.py`), which needs few ratings and bears noise, and places whose
+similarity falls off with their distance (`shepard.py`), which come much nearer once every item has some ten exact ratings.
+Ratings that are held out say how far each of them is off, and a guess is
 
-The guess is used for pairs without a rating only, so that with all pairs rated it is the paper's graph. Nothing is n × n: the
-Laplacian is that of the sparse rest, rating minus guess, and of U s Uᵀ. Time O(rounds (pairs r² + n r³)), memory O(pairs + n r²).
+    share · places + (1 - share) · low rank,    share = max(0, 1 - (squared error of places / squared error of low rank)²)
+
+It is used for pairs without a rating only, so that with all pairs rated it is the paper's graph. Nothing is n × n: the Laplacian
+is that of the sparse rest, rating minus guess, and of U s Uᵀ. Time and memory: those of the two fits, for every part that is held
+out and for the result.
 """
 
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-from cccount_dist.clustering.spectral.graph import DENSE, Floats, RatedGraph, one_thread
+from cccount_dist.clustering.spectral.graph import Floats, Rated, RatedGraph, one_thread
+from cccount_dist.clustering.spectral.lowrank import low_rank
+from cccount_dist.clustering.spectral.shepard import places
 
-_ROUNDS = 20
-_RIDGE = 2.0  # deviations of the ratings: what few ratings say about an item counts less
+_PARTS = 3  # each third is held out once
+_MORE_DIMENSIONS = 6  # than groups, for places: K groups alone take K - 1
 
 
 class FilledGraph(RatedGraph):
     """L of a graph whose pairs without a rating have guessed weights. It may have negative weights and eigenvalues.
 
-    The mean in place of all guesses adds the same to every eigenvalue but that of the constant vector: it is left out.
+    A mean in all guesses adds the same to every eigenvalue but that of the constant vector: it is left out.
     """
 
     def __init__(self, graph: RatedGraph, values: Floats, factors: Floats, signs: Floats) -> None:
@@ -41,60 +45,52 @@ class FilledGraph(RatedGraph):
         return lambda x: np.asarray(rest(x) + (sums * x.T).T - signed @ (self.factors.T @ x))
 
     def bound(self) -> float:
-        return super().bound() + 2.0 * float(np.square(self.factors).sum())
+        return super().bound() + float(np.abs(self._sums()).max() + np.square(self.factors).sum())
 
     def _sums(self) -> Floats:
         """The row sums of U s Uᵀ."""
         return np.asarray(self.factors * self.signs @ self.factors.sum(axis=0))
 
 
-def filled(graph: RatedGraph, rank: int) -> FilledGraph:
-    """Return the graph with guesses of this rank; a weight that is expected of a pair (a prior) is added to its guess."""
-    rows = np.repeat(np.arange(graph.items), np.diff(graph.starts))
-    known = graph.is_rated
-    mean = -float(graph.values[known].mean()) if known.any() else 0.0
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows[known], minlength=graph.items))])
-    above = csr_array((-graph.values[known] - mean, graph.columns[known], starts), shape=(graph.items, graph.items))
+def filled(graph: RatedGraph, clusters: int) -> FilledGraph:
+    """Return the graph with guesses; a weight that is expected of a pair (a prior) is added to its guess."""
     with one_thread().limit(limits=1, user_api="blas"):
-        factors, signs = _fit(above, min(rank, graph.items - 1))
-    columns = graph.columns
-    values = graph.values + np.where(known, mean + np.einsum("er,er->e", factors[rows] * signs, factors[columns]), 0.0)
-    diagonal = rows == columns
+        share = share_of_places(graph.rated(), clusters)
+    return filled_with(graph, clusters, share)
+
+
+def filled_with(graph: RatedGraph, clusters: int, share: float) -> FilledGraph:
+    """Return the graph with guesses of which this share is that of places."""
+    rated = graph.rated()
+    with one_thread().limit(limits=1, user_api="blas"):
+        flat = low_rank(rated, clusters + 1)
+        factors, signs = flat.factors * np.sqrt(1.0 - share), flat.signs
+        rows = np.repeat(np.arange(graph.items), np.diff(graph.starts))
+        pairs = rows[graph.is_rated], graph.columns[graph.is_rated].astype(np.int64)
+        guesses = (1.0 - share) * flat.at(*pairs)
+        if share > 0.0:
+            found = places(rated, clusters + _MORE_DIMENSIONS)
+            more = found.factors() * np.sqrt(share)
+            factors, signs = np.hstack([factors, more]), np.concatenate([signs, np.ones(more.shape[1])])
+            guesses += share * found.at(*pairs)
+    values = graph.values.copy()
+    values[graph.is_rated] += guesses
+    diagonal = rows == graph.columns
     values[diagonal] = 0.0
     values[diagonal] = -np.bincount(rows, values, graph.items)
     return FilledGraph(graph, values, factors, signs)
 
 
-def _fit(above: csr_array, rank: int) -> tuple[Floats, NDArray[np.float64]]:
-    """Return U (n, r) and s (r,) for the ratings above their mean."""
-    items = above.shape[0]
-    deviation = float(np.sqrt(np.square(above.data).mean())) if above.nnz else 0.0
-    if deviation == 0.0 or rank < 1:
-        return np.zeros((items, max(rank, 0))), np.ones(max(rank, 0))
-    values, vectors = _largest_pairs(above, rank)
-    signs = np.where(values < 0.0, -1.0, 1.0)
-    factors = vectors * np.sqrt(np.abs(values) * (items * (items - 1) / above.nnz))
-    pattern = csr_array((np.ones(above.nnz), above.indices, above.indptr), shape=above.shape)
-    ridge = _RIDGE * deviation * np.eye(rank)
-    for _ in range(_ROUNDS):
-        squares = np.asarray(pattern @ (factors[:, :, None] * factors[:, None, :]).reshape(items, -1))
-        matrices = squares.reshape(items, rank, rank) * np.outer(signs, signs) + ridge
-        solved = np.linalg.solve(matrices, (above @ (factors * signs))[:, :, None])[:, :, 0]
-        factors = (factors + solved) / 2.0  # half a step: whole ones go to and fro, for both sides of a pair move
-    return factors, signs
-
-
-def _largest_pairs(above: csr_array, rank: int) -> tuple[Floats, Floats]:
-    """The eigenpairs with the largest |value|, the largest first."""
-    items = above.shape[0]
-    if items > max(DENSE, 4 * rank):
-        operator: LinearOperator[np.float64] = LinearOperator(above.shape, matvec=lambda x: above @ x.ravel(), dtype=np.float64)
-        try:
-            start = np.random.default_rng(0).standard_normal(items)
-            values, vectors = eigsh(operator, rank, which="LM", v0=start, tol=1e-6, maxiter=300)
-        except ArpackError:
-            return np.zeros(rank), np.zeros((items, rank))
-    else:
-        values, vectors = np.linalg.eigh(above.toarray())
-    order = np.argsort(-np.abs(values), kind="stable")[:rank]
-    return values[order], vectors[:, order]
+def share_of_places(rated: Rated, clusters: int) -> float:
+    """Return how much of a guess is that of places, from 0 to 1, by the squared errors of both on ratings held out."""
+    part = np.random.default_rng(0).permutation(len(rated.weights)) % _PARTS
+    flat = near = 0.0
+    for one in range(_PARTS):
+        kept, out = rated.only(part != one), rated.only(part == one)
+        if len(kept.weights) == 0 or len(out.weights) == 0:
+            return 0.0
+        flat += float(np.square(low_rank(kept, clusters + 1).at(out.first, out.second) - out.weights).sum())
+        near += float(np.square(places(kept, clusters + _MORE_DIMENSIONS).at(out.first, out.second) - out.weights).sum())
+        if near >= flat:  # most often after the first part: while ratings are few or noisy, it ends here
+            return 0.0
+    return 1.0 - (near / flat) ** 2

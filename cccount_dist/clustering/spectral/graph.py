@@ -5,6 +5,7 @@ place, and each diagonal is summed anew, so that nothing drifts. Memory O(n + pa
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -22,6 +23,20 @@ DENSE = 300  # items up to which L is kept as a square matrix, too
 def one_thread() -> ThreadpoolController:
     """What limits BLAS to one thread, so that the number of cores does not change the last digits."""
     return ThreadpoolController()
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """The pairs that were rated, each once, and their weights."""
+
+    items: int
+    first: NDArray[np.int64]  # (m,)
+    second: NDArray[np.int64]  # (m,) larger than first
+    weights: Floats  # (m,)
+
+    def only(self, chosen: NDArray[np.bool_]) -> "Rated":
+        """Return some of the pairs, of the same items."""
+        return Rated(self.items, self.first[chosen], self.second[chosen], self.weights[chosen])
 
 
 class RatedGraph:
@@ -84,11 +99,11 @@ class RatedGraph:
         """Return L as a square matrix of its own."""
         return np.asarray(self.laplacian().toarray()) if self._square is None else self._square.copy()
 
-    def rated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-        """Return the pairs that were rated, each once, and their weights."""
+    def rated(self) -> Rated:
+        """Return the pairs that were rated."""
         rows = np.repeat(np.arange(self.items), np.diff(self.starts))
         upper = self.is_rated & (rows < self.columns)
-        return rows[upper], self.columns[upper].astype(np.int64), -self.values[upper]
+        return Rated(self.items, rows[upper], self.columns[upper].astype(np.int64), -self.values[upper])
 
     def operator(self) -> Callable[[Floats], Floats]:
         """Return x -> L x for x of (n,) or (n, any)."""

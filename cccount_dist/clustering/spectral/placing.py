@@ -61,15 +61,16 @@ def place(block: Floats, before: NDArray[np.int64] | None) -> Placing:
 
 def mostly_near_0(graph: RatedGraph) -> bool:
     """Say whether 0 may stand for what was not rated: the median rating is less than half of the mean."""
-    _, _, weights = graph.rated()
+    weights = graph.rated().weights
     return bool(np.median(weights) < 0.5 * weights.mean()) if len(weights) else False
 
 
 def unexplained(graph: RatedGraph, labels: NDArray[np.int64]) -> float:
     """Return the sum of squares of the ratings around two means: that of pairs within a group and that of pairs between two."""
-    first, second, weights = graph.rated()
-    within = labels[first] == labels[second]
-    return float(sum(np.square(some - some.mean()).sum() for some in (weights[within], weights[~within]) if len(some)))
+    rated = graph.rated()
+    within = labels[rated.first] == labels[rated.second]
+    some = rated.weights[within], rated.weights[~within]
+    return float(sum(np.square(one - one.mean()).sum() for one in some if len(one)))
 
 
 def _far_items(block: Floats, clusters: int) -> list[int]:

@@ -131,7 +131,7 @@ class SpectralSampler:
             return SpectralGrouping(np.arange(self._items) % self._clusters, rated=self._rated)
         if (parts := self._connected_parts()) > 1:
             return no_grouping(self._items, parts, self._rated)
-        guessed = spectrum(filled(self._graph, self._clusters + 1), self._clusters) if self._missing == "either" else None
+        guessed = spectrum(filled(self._graph, self._clusters), self._clusters) if self._missing == "either" else None
         looks: list[tuple[Spectrum, Placing]] = []
         if guessed is not None and guessed.is_determined:
             looks.append((guessed, place(guessed.block, None)))

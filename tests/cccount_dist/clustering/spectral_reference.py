@@ -77,3 +77,36 @@ def guessed(weight: Floats, rank: int, rounds: int = 20, ridge: float = 2.0) -> 
             )
         factors = (factors + solved) / 2
     return np.asarray(mean + factors * signs @ factors.T)
+
+
+def squared_misfit(x: Floats, h: Floats, weight: Floats, ridge: float = 0.03, ridge_apart: float = 0.3) -> float:
+    """How far places are from the ratings above 0, with the ridges, pair by pair."""
+    total = ridge * float(np.square(x - x.mean(axis=0)).sum()) + ridge_apart * float(np.square(h - h.mean()).sum())
+    for i, j in combinations(range(len(weight)), 2):
+        if weight[i, j] > 0.0:
+            total += float(np.exp(-np.square(x[i] - x[j]).sum() - h[i] - h[j]) - weight[i, j]) ** 2
+    return total
+
+
+def classical_scaling(far: Floats, dimensions: int) -> Floats:
+    """(n, q) places whose inner products are nearest to those that the distances (n, n) stand for."""
+    centring = np.eye(len(far)) - 1.0 / len(far)
+    values, vectors = np.linalg.eigh(-0.5 * centring @ np.square(far) @ centring)
+    return np.asarray(vectors[:, ::-1][:, :dimensions] * np.sqrt(values[::-1][:dimensions]))
+
+
+def kernel_of_places(seed: int, items: int, groups: int = 2, dimensions: int = 3) -> tuple[Floats, NDArray[np.int64]]:
+    """Similarities that fall off with the distance of places, and the group of every item."""
+    random = np.random.default_rng(seed)
+    truth = np.arange(items) % groups
+    x = 0.4 * random.standard_normal((items, dimensions)) + 1.2 * np.eye(groups, dimensions)[truth]
+    h = 0.1 * random.random(items)
+    return np.asarray(np.exp(-np.square(x[:, None] - x).sum(axis=2) - h[:, None] - h)), truth
+
+
+def some_of(similarity: Floats, seed: int, density: float) -> Floats:
+    """A part of the similarities, with a path through all items; 0 elsewhere."""
+    items = len(similarity)
+    known = np.triu(np.random.default_rng(seed).random((items, items)) < density, 1)
+    known[np.arange(items - 1), np.arange(1, items)] = True
+    return np.where(known | known.T, similarity, 0.0)

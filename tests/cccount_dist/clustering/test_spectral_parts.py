@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cccount_dist.clustering.spectral import spectrum as engine
-from cccount_dist.clustering.spectral.filled import filled
 from cccount_dist.clustering.spectral.graph import DENSE, RatedGraph
 from cccount_dist.clustering.spectral.pairs import connecting_pair, generator, random_pair
 from cccount_dist.clustering.spectral.placing import mostly_near_0, place
@@ -22,7 +21,6 @@ from tests.cccount_dist.clustering.spectral_reference import (
     best_score,
     changes,
     graph_of,
-    guessed,
     laplacian,
     random_weights,
 )
@@ -110,51 +108,6 @@ def test_the_scan_finds_the_pair_that_looking_at_all_finds(
     best, scores = best_score(graph, places, solved)
     ties = [pair for pair, score in scores.items() if score > 0.0 and score >= best * (1 - 1e-6)]
     assert best_pair(graph, places, solved) == (min(ties) if ties else None)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_pairs_that_nobody_rated_are_guessed_by_ridge_regressions_in_turn(seed: int) -> None:
-    weight = random_weights(seed, 14)
-    guesses = guessed(weight, 3)
-    expected = np.where(weight > 0.0, weight, guesses)
-    np.fill_diagonal(expected, 0.0)
-    values, vectors = np.linalg.eigh(laplacian(expected))
-    graph = filled(graph_of(weight), 3)
-    found = spectrum(graph, 3)
-    assert found is not None
-    mean = weight[weight > 0.0].mean()  # it adds the same to every eigenvalue, and is left out
-    np.testing.assert_allclose(found.values + 14 * mean, values[1:4], rtol=1e-9)
-    np.testing.assert_allclose(np.abs((found.vectors * vectors[:, 1:4]).sum(axis=0)), 1.0)
-    np.testing.assert_allclose(graph.operator()(vectors), graph.dense() @ vectors, atol=1e-12)
-
-
-def test_what_all_pairs_say_is_not_changed_by_guesses() -> None:
-    weight = random_weights(4, 12, density=1.0)
-    found, plain = spectrum(filled(graph_of(weight), 3), 2), spectrum(graph_of(weight), 2)
-    assert found is not None
-    assert plain is not None
-    np.testing.assert_allclose(found.block, plain.block, atol=1e-10)
-
-
-def test_a_filled_graph_of_many_items_has_the_spectrum_that_lapack_finds() -> None:
-    graph = filled(graph_of(random_weights(5, DENSE + 20, 0.05)), 3)
-    sparse = spectrum(graph, 2)
-    assert sparse is not None
-    np.testing.assert_allclose(sparse.values, np.linalg.eigvalsh(graph.dense() + graph.bound() / graph.items)[:2], rtol=1e-7)
-    assert np.abs(np.linalg.eigvalsh(graph.dense())).max() <= graph.bound()
-
-
-def test_guesses_find_groups_that_zeros_do_not() -> None:
-    random = np.random.default_rng(3)
-    truth = np.arange(60) % 2
-    weight = np.where(truth[:, None] == truth, 0.7, 0.4) + 0.1 * random.random((60, 60))
-    weight *= random.random((60, 60)) < 0.12
-    graph = graph_of(np.triu(weight, 1) + np.triu(weight, 1).T)
-    by_zeros, by_guesses = spectrum(graph, 2), spectrum(filled(graph, 3), 2)
-    assert by_zeros is not None
-    assert by_guesses is not None
-    assert ari(truth, place(by_zeros.block, None).labels) < 0.3
-    assert ari(truth, place(by_guesses.block, None).labels) > 0.9
 
 
 @pytest.mark.parametrize(("low", "share_within", "near_0"), [(0.3, 0.5, False), (0.0, 0.3, True), (0.3, 0.3, False)])
