@@ -96,6 +96,13 @@ class Cases:
         lessons = rates.lesson(same[taught], different[taught])
         return Count(evidence, np.flatnonzero(hangs), rows["features"][taught], (same - different)[taught], lessons)
 
+    def same(self, count: Count) -> Ints:
+        """Return the pairs (s, 2) of items that were called the same, where that counts and was not out-voted."""
+        rows = self.rows
+        votes = np.bincount(rows["case"], weights=count.evidence, minlength=len(rows))
+        pairs = rows[(count.evidence > 0.0) & (votes[rows["case"]] > 0.0)]
+        return np.stack([pairs["u"], pairs["v"]], axis=1)
+
 
 def summed(micro: Micro, cases: Cases, evidence: Floats) -> Evidence:
     """Return the evidence between micro-clusters."""

@@ -176,7 +176,7 @@ def test_a_surprising_answer_about_many_items_moves_nothing_until_it_is_confirme
     ],
 )
 def test_a_surprising_answer_counts_when_as_many_agree_as_it_needs(needs: int, replies: list[float], settled: bool) -> None:
-    micro = make_micro(VECTORS, neighbors_in_memory(VECTORS, 50).index)
+    _, micro = make_micro(VECTORS, neighbors_in_memory(VECTORS, 50).index)
     left, right = ((tuple(range(start, start + 8))) for start in (0, 8))
     topic = Topic("confirm apart", left, right, np.ones(4), True, False, True, needs)
     cases = Cases()
