@@ -54,16 +54,12 @@ class Micro:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The items that have a vector, and their neighbours before the first answer."""
+    """The items that have a vector, and what is kept of them to learn the space again."""
 
     vectors: NDArray[np.float32]  # (n, d) as given; may be a memory map
     usable: NDArray[np.int64]  # (u,) items that have a vector
-    lists: NDArray[np.int32]  # (u, k) neighbours of each, as places in `usable`
-
-    @property
-    def rows(self) -> NDArray[np.float32]:
-        """(u, d) the vectors, a copy."""
-        return np.ascontiguousarray(self.vectors[self.usable])
+    lists: NDArray[np.int32]  # (u, k) neighbours of each in the sharpened space, as places in `usable`
+    as_given: sparse.csr_matrix  # (u, u) similarity in the given space
 
 
 def make_micro(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> tuple[Items, Micro]:
@@ -71,21 +67,28 @@ def make_micro(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> tu
     usable = np.flatnonzero(neighbors[:, 0] >= 0)
     number = np.full(len(neighbors) + 1, -1, np.int32)
     number[usable] = np.arange(len(usable), dtype=np.int32)
-    given = Items(vectors, usable, number[neighbors[usable]])
-    rows, lists = sharpened(given.rows, given.lists)
+    rows, lists = np.ascontiguousarray(vectors[usable]), number[neighbors[usable]]
+    as_given = jaccard_similarity(lists, rows)
+    rows, lists = sharpened(rows, lists)
     rows = padded(rows)
-    similarity = jaccard_similarity(lists, rows)
+    items = Items(vectors, usable, lists, as_given)
+    similarity = _similarity(items, lists, rows)
     count = max(MICROS, len(rows) // 10)
     merges, _ = average_linkage(similarity, count)
-    items = Items(vectors, usable, lists)
     return items, _described(items, rows, lists, similarity, cut(len(rows), merges, count))
 
 
 def learned_micro(items: Items, old: Micro, same: NDArray[np.int64]) -> Micro:
     """Return the micro-clusters in the space that the pairs (s, 2) of items teach that are the same by the answers."""
-    rows, lists = learned(items.rows, items.lists, np.searchsorted(items.usable, same))
+    given = np.ascontiguousarray(items.vectors[items.usable])
+    rows, lists = learned(given, items.lists, np.searchsorted(items.usable, same))
     rows = padded(rows)
-    return _described(items, rows, lists, jaccard_similarity(lists, rows), old.label[items.usable])
+    return _described(items, rows, lists, _similarity(items, lists, rows), old.label[items.usable])
+
+
+def _similarity(items: Items, lists: NDArray[np.int32], rows: NDArray[np.float32]) -> sparse.csr_matrix:
+    """Return the mean of the similarity in the given space and in that of the rows."""
+    return ((items.as_given + jaccard_similarity(lists, rows)) * np.float32(0.5)).tocsr()
 
 
 def _described(

@@ -26,9 +26,7 @@ from storage.errors import InputError
 
 ALWAYS = 20  # answers up to which every partition is made from the micro-clusters up
 EVERY = 10  # and then after so many answers, a hundredth of the micro-clusters, or a twentieth of the answers so far
-# The space is learned again when all blocks are made anew and so many answers are there, then half as many again, and at least
-# one more for so many items: learning takes time in proportion to the items, so it costs the same for each answer.
-LEARN_AT, LEARN_FACTOR, LEARN_ITEMS = 25, 1.5, 50
+LEARN_AT, LEARN_ITEMS = 25, 50  # the space is learned after so many answers, or one for so many items, then after twice as many
 HOPELESS_AFTER, HOPELESS_SAME, HOPELESS_QUALITY = 50, 0.2, 0.5  # when the sampler says that questions are hardly worth it
 AHEAD = 16  # questions that may be open at a time
 
@@ -151,8 +149,7 @@ class EvidenceSampler:
         if whole and self._counted.rates != rates:
             rates = self._counted.rates
             count = self._cases.count(builder.micro, rates)
-        more = len(self._items.usable) / LEARN_ITEMS
-        if whole and answers >= max(LEARN_AT, LEARN_FACTOR * learned_at, learned_at + more):
+        if whole and answers >= max(LEARN_AT, len(self._items.usable) // LEARN_ITEMS, 2 * learned_at):
             builder = Builder(learned_micro(self._items, builder.micro, self._cases.same(count)))
             learned_at = answers
         model = fit(count.features, count.lessons, old.model.weight)

@@ -2,7 +2,7 @@
 
 Before the first answer: `sharpened`, the map of `similarity/whitening.py`, with mutual neighbours in the place of classes. With
 answers: `learned`, in which pairs that people called the same show what mutual neighbours do not: how far the poses of one class
-are apart. W = what mutual neighbours differ by, as PRIOR pairs, and what the "same" pairs differ by (each item as the mean of it
+are apart. W = what mutual neighbours differ by, and what the "same" pairs differ by (each item as the mean of it
 and its nearest, so that what is peculiar to one picture is left out), L Lᵀ = W, x becomes L⁻¹ (x - centre); then the directions
 in which all items differ more than those of a class are stretched by the fourth root of the ratio.
 
@@ -23,7 +23,7 @@ from cccount_dist.similarity.whitening import mutual_scatter, whitening
 
 ROUNDS = 2
 REACH = 12  # neighbours whose neighbours are looked at, and so many of those
-PRIOR = 50  # "same" answers that what mutual neighbours differ by counts for
+PRIOR = 50  # "same" answers that what mutual neighbours differ by counts for; as many as there are, if there are more
 SMOOTH = 5  # nearest ones that an item is averaged with before it is compared with the one that is the same
 SHRINK = 0.05  # share of the mean variance that is added in every direction
 STRETCH = 0.25  # power of the ratio between what all items and what those of a class differ by
@@ -71,7 +71,8 @@ def learned(vectors: Rows, neighbors: Lists, same: NDArray[np.int64]) -> tuple[R
         with threadpool_limits(1):  # sums in the same order whatever the number of cores
             apart = _smooth(vectors, lists, same[:, 0]) - _smooth(vectors, lists, same[:, 1])
             told = _shape(apart.T @ apart)
-            within = near if told is None else (PRIOR * near + len(same) * told) / (PRIOR + len(same))
+            weight = max(PRIOR, len(same))
+            within = near if told is None else (weight * near + len(same) * told) / (weight + len(same))
             matrix = _stretched(within, overall)
         found, lists = _moved(vectors, centre, matrix, lists)
     return found, lists
