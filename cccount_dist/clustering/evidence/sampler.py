@@ -26,7 +26,7 @@ from storage.errors import InputError
 
 ALWAYS = 20  # answers up to which every partition is made from the micro-clusters up
 EVERY = 10  # and then after so many answers, a hundredth of the micro-clusters, or a twentieth of the answers so far
-LEARN_AT, LEARN_ITEMS = 25, 50  # the space is learned after so many answers, or one for so many items, then after twice as many
+LEARN_AT, LEARN_ITEMS = 40, 50  # the space is learned after so many answers, or one for so many items, then after twice as many
 HOPELESS_AFTER, HOPELESS_SAME, HOPELESS_QUALITY = 50, 0.2, 0.5  # when the sampler says that questions are hardly worth it
 AHEAD = 16  # questions that may be open at a time
 
