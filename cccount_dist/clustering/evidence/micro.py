@@ -88,7 +88,8 @@ def learned_micro(items: Items, old: Micro, same: NDArray[np.int64]) -> Micro:
 
 def _similarity(items: Items, lists: NDArray[np.int32], rows: NDArray[np.float32]) -> sparse.csr_matrix:
     """Return the mean of the similarity in the given space and in that of the rows."""
-    return ((items.as_given + jaccard_similarity(lists, rows)) * np.float32(0.5)).tocsr()
+    mean: sparse.csr_matrix = ((items.as_given + jaccard_similarity(lists, rows)) * np.float32(0.5)).tocsr()
+    return mean
 
 
 def _described(

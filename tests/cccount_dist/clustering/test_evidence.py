@@ -216,7 +216,7 @@ def test_a_run_in_which_the_space_was_learned_again_is_replayed_the_same(monkeyp
     vectors, labels = blobs((30, 25, 20, 15, 10) * 2, dimensions=12, noise=0.9)
     live, oracle = grouper(vectors), LabelOracle(labels, error_rate=0.1, seed=0)
     log: list[tuple[Question, Answer]] = []
-    for number in range(70):
+    for number in range(100):
         if number % 3 == 0:
             live.result()  # looking changes nothing
         for q in live.ask(1):
