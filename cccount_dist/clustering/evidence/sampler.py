@@ -149,10 +149,10 @@ class EvidenceSampler:
         if whole and self._counted.rates != rates:
             rates = self._counted.rates
             count = self._cases.count(builder.micro, rates)
-        if whole and answers >= max(LEARN_AT, len(self._items.usable) // LEARN_ITEMS, 2 * learned_at):
-            builder = Builder(learned_micro(self._items, builder.micro, self._cases.same(count)))
-            learned_at = answers
         model = fit(count.features, count.lessons, old.model.weight)
+        if whole and answers >= max(LEARN_AT, len(self._items.usable) // LEARN_ITEMS, 2 * learned_at):
+            builder = Builder(learned_micro(self._items, builder.micro, self._cases.same(count, model)))
+            learned_at = answers
         micro = builder.micro
         evidence = summed(micro, self._cases, count.evidence)
         theta = old.worth.theta

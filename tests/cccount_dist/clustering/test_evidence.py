@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cccount_dist.clustering.evidence.cases import Asked, Cases
 from cccount_dist.clustering.evidence.micro import Items, Micro, learned_micro, make_micro
+from cccount_dist.clustering.evidence.model import Model
 from cccount_dist.clustering.evidence.rates import Counted, Rates
 from cccount_dist.clustering.evidence.representatives import pick
 from cccount_dist.clustering.evidence.sampler import evidence_sampler
@@ -201,7 +202,10 @@ def test_the_space_is_learned_from_pairs_that_were_called_the_same_and_not_out_v
     cases.add([Asked(5, 3, 7, 5, waiting)])  # waits for a confirmation
     for number, value in enumerate((1.0, 1.0, 1.0, 0.0, 0.0, 1.0)):
         cases.reply(number, value)
-    assert cases.same(cases.count(micro, Rates())).tolist() == [[0, 4], [1, 5]]
+    count = cases.count(micro, Rates())
+    assert cases.same(count, Model(np.zeros(4), np.eye(4))).tolist() == [[0, 4], [1, 5]]
+    assert cases.same(count, Model(np.full(4, -1.0), 1e-6 * np.eye(4))).tolist() == [[0, 4], [1, 5]]  # -4 against 2 · 2.94
+    assert len(cases.same(count, Model(np.full(4, -3.0), 1e-6 * np.eye(4)))) == 0  # the model is clipped at -6, that is enough
 
 
 def test_a_run_in_which_the_space_was_learned_again_is_replayed_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
