@@ -100,7 +100,7 @@ class Cases:
     def same(self, count: Count, model: Model) -> Ints:
         """Return the pairs (s, 2) of items that were called the same, where that counts and the model does not outweigh it."""
         rows = self.rows
-        votes = np.bincount(rows["case"], weights=count.evidence, minlength=len(rows))
+        votes = np.bincount(rows["case"], weights=count.evidence, minlength=len(rows)).astype(np.float64)
         likely = probability(model, rows["features"], votes)[rows["case"]] > 0.5
         pairs = rows[(count.evidence > 0.0) & (votes[rows["case"]] > 0.0) & likely]
         return np.stack([pairs["u"], pairs["v"]], axis=1)
