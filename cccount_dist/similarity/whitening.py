@@ -26,14 +26,20 @@ def whitening(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> NDA
     vectors : (n, d)
     neighbors : (n, k), most similar first; -1 where a list is shorter
     """
-    first, second = _mutual_pairs(neighbors, min(MUTUAL, neighbors.shape[1]))
+    scatter = mutual_scatter(vectors, neighbors)
     with threadpool_limits(1):  # sums in the same order whatever the number of cores
-        scatter = _scatter(vectors, first, second)
         mean = float(np.trace(scatter)) / len(scatter)
         if mean <= 0.0:
             return None
         root = np.linalg.cholesky(scatter + SHRINK * mean * np.eye(len(scatter)))
         return np.asarray(np.linalg.inv(root).T)
+
+
+def mutual_scatter(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the mean (d, d) of d dᵀ / 2 over mutual near neighbours."""
+    first, second = _mutual_pairs(neighbors, min(MUTUAL, neighbors.shape[1]))
+    with threadpool_limits(1):
+        return _scatter(vectors, first, second)
 
 
 @numba.njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")

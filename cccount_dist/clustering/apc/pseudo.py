@@ -18,7 +18,7 @@ def pseudo_classes(vectors: NDArray[np.float32], neighbors: NDArray[np.int32], c
     """Return a class for every item: by k-means if the number of classes is given, by the graph if it is 0."""
     if classes:
         return kmeans(vectors, min(classes, len(vectors)), seed=seed).labels
-    micro = make_micro(vectors, neighbors)
+    _, micro = make_micro(vectors, neighbors)
     nothing = np.empty(0, np.int64)
     blocks = Builder(micro).whole(prior(), 0.0, Evidence(nothing, nothing, np.empty(0))).block
     return blocks[micro.label]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.clustering.evidence.micro import Micro
+from cccount_dist.clustering.evidence.model import Model, probability
 from cccount_dist.clustering.evidence.partition import Evidence, Floats, Ints
 from cccount_dist.clustering.evidence.rates import Rates
 from cccount_dist.clustering.evidence.representatives import pick
@@ -95,6 +96,14 @@ class Cases:
         taught = rows["teaches"] & ~held
         lessons = rates.lesson(same[taught], different[taught])
         return Count(evidence, np.flatnonzero(hangs), rows["features"][taught], (same - different)[taught], lessons)
+
+    def same(self, count: Count, model: Model) -> Ints:
+        """Return the pairs (s, 2) of items that were called the same, where that counts and the model does not outweigh it."""
+        rows = self.rows
+        votes = np.bincount(rows["case"], weights=count.evidence, minlength=len(rows)).astype(np.float64)
+        likely = probability(model, rows["features"], votes)[rows["case"]] > 0.5
+        pairs = rows[(count.evidence > 0.0) & (votes[rows["case"]] > 0.0) & likely]
+        return np.stack([pairs["u"], pairs["v"]], axis=1)
 
 
 def summed(micro: Micro, cases: Cases, evidence: Floats) -> Evidence:

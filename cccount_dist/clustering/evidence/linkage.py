@@ -62,7 +62,7 @@ def _best(x, start, length, index, value, size):
 
 
 @njit(**OPTIONS)
-def _merge(start, index, value, wanted, least):
+def _merge(start, index, value, size, wanted, least):
     """Merge until `wanted` merges are made; return the pairs (kept, absorbed), their averages and the number of merges."""
     items = len(start) - 1
     length = start[1:] - start[:-1]
@@ -72,7 +72,7 @@ def _merge(start, index, value, wanted, least):
     index = np.concatenate((index, np.empty(spare, index.dtype)))
     value = np.concatenate((value, np.empty(spare, value.dtype)))
     parent = np.arange(items)
-    size = np.ones(items)
+    size = size.copy()
     place = np.full(items, -1, np.int64)
     partner = np.full(items, -1, np.int64)
     pairs = np.empty((wanted, 2), np.int64)
@@ -157,13 +157,14 @@ def _labels(items, pairs):
 
 
 def average_linkage(
-    similarity: sparse.csr_matrix, clusters: int, *, least: float = LEAST
+    similarity: sparse.csr_matrix, clusters: int, *, size: NDArray[np.float64] | None = None, least: float = LEAST
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Merge items until `clusters` are left, or no two with an average similarity of at least `least`.
 
     Parameters
     ----------
     similarity : (n, n) sparse, above the diagonal
+    size : (n,) of what is merged, if that are clusters already and `similarity` is summed over their pairs; None: 1 each
 
     Returns
     -------
@@ -176,6 +177,7 @@ def average_linkage(
         whole.indptr.astype(np.int64),
         whole.indices.astype(np.int32),
         whole.data.astype(np.float64),
+        np.ones(items) if size is None else size,
         max(items - clusters, 0),
         least,
     )

@@ -2,7 +2,7 @@
 
 n items become m = max(2,500, n/10) micro-clusters; if that is more than n/2, the most similar ones are glued until n/2 are left.
 Candidate pairs: everything that shares similarity, and the nearest centroids. Memory O(m · (d + candidates)); time of the
-centroids' neighbours O(m² d / 2).
+centroids' neighbours O(m² d / 2). When the space is learned again the micro-clusters keep their items, and all else is made anew.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # numba infers the types of compiled functions from their arguments.
@@ -18,7 +18,7 @@ from cccount_dist.clustering.distance import padded, squared_distance
 from cccount_dist.clustering.evidence.kernels import OPTIONS
 from cccount_dist.clustering.evidence.linkage import average_linkage, cut
 from cccount_dist.clustering.evidence.reciprocal import jaccard_similarity
-from cccount_dist.clustering.evidence.space import sharpened
+from cccount_dist.clustering.evidence.space import learned, sharpened
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 
 MICROS = 2500  # at least so many micro-clusters, or a tenth of the items
@@ -52,33 +52,65 @@ class Micro:
         return len(self.size)
 
 
-def make_micro(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> Micro:
-    """Return the micro-clusters of the items that have neighbours."""
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The items that have a vector, and what is kept of them to learn the space again."""
+
+    vectors: NDArray[np.float32]  # (n, d) as given; may be a memory map
+    usable: NDArray[np.int64]  # (u,) items that have a vector
+    lists: NDArray[np.int32]  # (u, k) neighbours of each in the sharpened space, as places in `usable`
+    as_given: sparse.csr_matrix  # (u, u) similarity in the given space
+
+
+def make_micro(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> tuple[Items, Micro]:
+    """Return the items that have neighbours, and their micro-clusters."""
     usable = np.flatnonzero(neighbors[:, 0] >= 0)
-    rows = np.ascontiguousarray(vectors[usable])
-    if len(usable) < len(neighbors):
-        number = np.full(len(neighbors) + 1, -1, np.int32)
-        number[usable] = np.arange(len(usable), dtype=np.int32)
-        lists = number[neighbors[usable]]
-    else:
-        lists = np.ascontiguousarray(neighbors)
-    items = len(rows)
+    number = np.full(len(neighbors) + 1, -1, np.int32)
+    number[usable] = np.arange(len(usable), dtype=np.int32)
+    rows, lists = np.ascontiguousarray(vectors[usable]), number[neighbors[usable]]
     as_given = jaccard_similarity(lists, rows)
     rows, lists = sharpened(rows, lists)
     rows = padded(rows)
-    similarity = ((as_given + jaccard_similarity(lists, rows)) * np.float32(0.5)).tocsr()
-    most = max(MICROS, items // 10)
-    merges, _ = average_linkage(similarity, min(items // 2, most))
-    found = cut(items, merges, most)
+    items = Items(vectors, usable, lists, as_given)
+    similarity = _similarity(items, lists, rows)
+    count = max(MICROS, len(rows) // 10)
+    merges, _ = average_linkage(similarity, count)
+    return items, _described(items, rows, lists, similarity, cut(len(rows), merges, count))
+
+
+def learned_micro(items: Items, old: Micro, same: NDArray[np.int64]) -> Micro:
+    """Return the micro-clusters in the space that the pairs (s, 2) of items teach that are the same by the answers."""
+    given = np.ascontiguousarray(items.vectors[items.usable])
+    rows, lists = learned(given, items.lists, np.searchsorted(items.usable, same))
+    rows = padded(rows)
+    return _described(items, rows, lists, _similarity(items, lists, rows), old.label[items.usable])
+
+
+def _similarity(items: Items, lists: NDArray[np.int32], rows: NDArray[np.float32]) -> sparse.csr_matrix:
+    """Return the mean of the similarity in the given space and in that of the rows."""
+    mean: sparse.csr_matrix = ((items.as_given + jaccard_similarity(lists, rows)) * np.float32(0.5)).tocsr()
+    return mean
+
+
+def _described(
+    items: Items,
+    rows: NDArray[np.float32],
+    lists: NDArray[np.int32],
+    similarity: sparse.csr_matrix,
+    found: NDArray[np.int32],
+) -> Micro:
+    """Return the micro-clusters `found` (u,) with all that is known of them in the space of the rows."""
     m = int(found.max()) + 1
-    glued = found[merges[max(items - most, 0) :]].astype(np.int64)
-    group = cut(m, glued, 0)
     size = np.bincount(found, minlength=m).astype(np.float64)
     total, square = _sums(rows, found, m)
     members, start = _members(rows, found, total, size)
     first, second, link = _candidates(similarity, found, total / size[:, None])
-    label = np.full(len(vectors), -1, np.int32)
-    label[usable] = found
+    linked = link > 0.0
+    between = sparse.csr_matrix((link[linked], (first[linked], second[linked])), shape=(m, m))
+    glued, _ = average_linkage(between, len(rows) // 2, size=size)
+    group = cut(m, glued, 0)
+    label = np.full(len(items.vectors), -1, np.int32)
+    label[items.usable] = found
     group_size = np.bincount(group, weights=size)[group].astype(np.float64)
     far, near = _distances(rows, lists, total, square)
     return Micro(
@@ -86,7 +118,7 @@ def make_micro(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> Mi
         size,
         total,
         square,
-        usable[members].astype(np.int32),
+        items.usable[members].astype(np.int32),
         start,
         first,
         second,

@@ -6,14 +6,14 @@ follows from the last one and the answers, and becomes the last one when a quest
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.clustering.evidence.cases import OPEN, UNSURE, Asked, Cases, Count, summed
-from cccount_dist.clustering.evidence.micro import Micro, make_micro
+from cccount_dist.clustering.evidence.micro import Items, Micro, learned_micro, make_micro
 from cccount_dist.clustering.evidence.model import Model, fit, prior
 from cccount_dist.clustering.evidence.partition import Builder, Partition
 from cccount_dist.clustering.evidence.questions import Worth, expected_classes, worth
@@ -26,6 +26,7 @@ from storage.errors import InputError
 
 ALWAYS = 20  # answers up to which every partition is made from the micro-clusters up
 EVERY = 10  # and then after so many answers, a hundredth of the micro-clusters, or a twentieth of the answers so far
+LEARN_AT, LEARN_ITEMS = 40, 50  # the space is learned after so many answers, or one for so many items, then after twice as many
 HOPELESS_AFTER, HOPELESS_SAME, HOPELESS_QUALITY = 50, 0.2, 0.5  # when the sampler says that questions are hardly worth it
 AHEAD = 16  # questions that may be open at a time
 
@@ -39,23 +40,25 @@ class _State:
     partition: Partition
     worth: Worth
     whole_at: int  # answers when the partition was last made from the micro-clusters up
+    builder: Builder  # of the micro-clusters in the space that was learned last
+    learned_at: int  # answers when that was
     rates: Rates  # of wrong answers; new ones count from the next partition that is made from the micro-clusters up
 
 
 class EvidenceSampler:
     """Asks about the pair of blocks, or the past merge, that is worth most."""
 
-    def __init__(self, micro: Micro, stop: float = 1.0, rates: tuple[float, float] | None = None) -> None:
-        self._micro = micro
+    def __init__(self, items: Items, micro: Micro, stop: float = 1.0, rates: tuple[float, float] | None = None) -> None:
+        self._items = items
         self._stop = stop
-        self._builder = Builder(micro)
+        builder = Builder(micro)
         self._cases = Cases()
         self._changed = False
         self._counted = Counted(rates)
         now = self._counted.rates
         model, count = prior(), self._cases.count(micro, now)
-        partition = self._builder.whole(model, 0.0, summed(micro, self._cases, count.evidence))
-        self._state = _State(count, model, partition, worth(micro, partition, model, 0.0), 0, now)
+        partition = builder.whole(model, 0.0, summed(micro, self._cases, count.evidence))
+        self._state = _State(count, model, partition, worth(micro, partition, model, 0.0), 0, builder, 0, now)
         self._plan = _Plan(micro, self._cases, self._state, stop)
         self._next: tuple[_State, _Plan] | None = None
 
@@ -96,7 +99,7 @@ class EvidenceSampler:
     def result(self) -> Grouping:
         """Return the groups without the answers that wait for a confirmation."""
         state = self._look()[0]
-        block, label = state.partition.block, self._micro.label
+        block, label = state.partition.block, state.builder.micro.label
         labels = numbered(np.where(label >= 0, block[label], -1))
         classes = expected_classes(state.partition, state.worth)
         return Grouping(labels, warning=self.warning(), expected_classes=classes, expected_quality=state.worth.quality)
@@ -130,34 +133,39 @@ class EvidenceSampler:
             return self._state, self._plan
         if self._next is None:
             state = self._advanced(self._state)
-            self._next = state, _Plan(self._micro, self._cases, state, self._stop)
+            self._next = state, _Plan(state.builder.micro, self._cases, state, self._stop)
         return self._next
 
     def _advanced(self, old: _State) -> _State:
-        rates = old.rates
-        count = self._cases.count(self._micro, rates)
+        rates, builder, learned_at = old.rates, old.builder, old.learned_at
+        count = self._cases.count(builder.micro, rates)
         before = np.zeros(len(count.evidence))
         before[: len(old.count.evidence)] = old.count.evidence
         changed = np.flatnonzero(before != count.evidence)
         if len(changed) == 0:
-            return _State(count, old.model, old.partition, old.worth, old.whole_at, rates)
+            return replace(old, count=count)
         answers = int((count.evidence != 0.0).sum())
-        whole = answers <= ALWAYS or answers - old.whole_at >= max(EVERY, self._micro.count // 100, old.whole_at // 20)
+        whole = answers <= ALWAYS or answers - old.whole_at >= max(EVERY, builder.micro.count // 100, old.whole_at // 20)
         if whole and self._counted.rates != rates:
             rates = self._counted.rates
-            count = self._cases.count(self._micro, rates)
+            count = self._cases.count(builder.micro, rates)
         model = fit(count.features, count.lessons, old.model.weight)
-        evidence = summed(self._micro, self._cases, count.evidence)
+        if whole and answers >= max(LEARN_AT, len(self._items.usable) // LEARN_ITEMS, 2 * learned_at):
+            builder = Builder(learned_micro(self._items, builder.micro, self._cases.same(count, model)))
+            learned_at = answers
+        micro = builder.micro
+        evidence = summed(micro, self._cases, count.evidence)
         theta = old.worth.theta
         if whole:
-            partition = self._builder.whole(model, theta, evidence)
+            partition = builder.whole(model, theta, evidence)
             whole_at = answers
         else:
             rows = self._cases.rows[changed]
-            touched = np.unique(self._micro.label[np.concatenate([rows["u"], rows["v"]])]).astype(np.int64)
-            partition = self._builder.after(old.partition, touched, model, theta, evidence)
+            touched = np.unique(micro.label[np.concatenate([rows["u"], rows["v"]])]).astype(np.int64)
+            partition = builder.after(old.partition, touched, model, theta, evidence)
             whole_at = old.whole_at
-        return _State(count, model, partition, worth(self._micro, partition, model, theta), whole_at, rates)
+        value = worth(micro, partition, model, theta)
+        return _State(count, model, partition, value, whole_at, builder, learned_at, rates)
 
     def _check(self, answer: Answer) -> None:
         number = answer.question_id
@@ -246,4 +254,4 @@ def evidence_sampler(
     stop : expected F score from which nothing new is asked; 1: never
     rates : of answers "different" though the same, and "same" though different; None: 5 % each, corrected by gold answers
     """
-    return EvidenceSampler(make_micro(vectors, neighbors), stop, rates)
+    return EvidenceSampler(*make_micro(vectors, neighbors), stop, rates)

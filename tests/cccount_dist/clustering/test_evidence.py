@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cccount_dist.clustering.evidence.cases import Asked, Cases
-from cccount_dist.clustering.evidence.micro import make_micro
+from cccount_dist.clustering.evidence.micro import Items, Micro, learned_micro, make_micro
+from cccount_dist.clustering.evidence.model import Model
 from cccount_dist.clustering.evidence.rates import Counted, Rates
 from cccount_dist.clustering.evidence.representatives import pick
 from cccount_dist.clustering.evidence.sampler import evidence_sampler
@@ -176,7 +177,7 @@ def test_a_surprising_answer_about_many_items_moves_nothing_until_it_is_confirme
     ],
 )
 def test_a_surprising_answer_counts_when_as_many_agree_as_it_needs(needs: int, replies: list[float], settled: bool) -> None:
-    micro = make_micro(VECTORS, neighbors_in_memory(VECTORS, 50).index)
+    _, micro = make_micro(VECTORS, neighbors_in_memory(VECTORS, 50).index)
     left, right = ((tuple(range(start, start + 8))) for start in (0, 8))
     topic = Topic("confirm apart", left, right, np.ones(4), True, False, True, needs)
     cases = Cases()
@@ -189,6 +190,49 @@ def test_a_surprising_answer_counts_when_as_many_agree_as_it_needs(needs: int, r
     assert count.unsettled.tolist() == ([] if settled else [0])
     assert (count.evidence != 0.0).all() == settled
     assert len(count.lessons) == int(settled)
+
+
+def test_the_space_is_learned_from_pairs_that_were_called_the_same_and_not_out_voted() -> None:
+    _, micro = make_micro(VECTORS, neighbors_in_memory(VECTORS, 50).index)
+    topic = Topic("confirm apart", (0, 1, 2, 3), (4, 5, 6, 7), np.ones(4), True, False, True, 1)
+    waiting = replace(topic, needs=2)
+    cases = Cases()
+    cases.add([Asked(0, 0, 4, 0, topic), Asked(1, 1, 5, 0, topic)])  # two of one case agree
+    cases.add([Asked(2, 0, 5, 2, topic), Asked(3, 1, 6, 2, topic), Asked(4, 2, 7, 2, topic)])  # one against two
+    cases.add([Asked(5, 3, 7, 5, waiting)])  # waits for a confirmation
+    for number, value in enumerate((1.0, 1.0, 1.0, 0.0, 0.0, 1.0)):
+        cases.reply(number, value)
+    count = cases.count(micro, Rates())
+    assert cases.same(count, Model(np.zeros(4), np.eye(4))).tolist() == [[0, 4], [1, 5]]
+    assert cases.same(count, Model(np.full(4, -1.0), 1e-6 * np.eye(4))).tolist() == [[0, 4], [1, 5]]  # -4 against 2 · 2.94
+    assert len(cases.same(count, Model(np.full(4, -3.0), 1e-6 * np.eye(4)))) == 0  # the model is clipped at -6, that is enough
+
+
+def test_a_run_in_which_the_space_was_learned_again_is_replayed_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    learned: list[int] = []
+    original = learned_micro
+
+    def noted(items: Items, old: Micro, same: np.ndarray) -> Micro:
+        learned.append(len(same))
+        return original(items, old, same)
+
+    monkeypatch.setattr("cccount_dist.clustering.evidence.sampler.learned_micro", noted)
+    vectors, labels = blobs((30, 25, 20, 15, 10) * 2, dimensions=12, noise=0.9)
+    live, oracle = grouper(vectors), LabelOracle(labels, error_rate=0.1, seed=0)
+    log: list[tuple[Question, Answer]] = []
+    for number in range(100):
+        if number % 3 == 0:
+            live.result()  # looking changes nothing
+        for q in live.ask(1):
+            log.append((q, Answer(q.id, q.u, q.v, oracle.answer(q))))
+            live.tell([log[-1][1]])
+    assert len(set(learned)) >= 2
+    again = grouper(vectors)
+    for question, answer in log:
+        assert again.ask(1) == [question]
+        again.tell([answer])
+    assert again.result().labels.tolist() == live.result().labels.tolist()
+    assert again.ask(3) == live.ask(3)
 
 
 def test_an_answer_to_a_question_that_was_not_asked_is_refused() -> None:

@@ -31,6 +31,20 @@ def test_it_equals_scipys_average_linkage(items: int, filled: float, seed: int, 
         assert adjusted_rand_score(fcluster(tree, tree[items - reachable - 1, 2] + 1e-12, "distance"), labels) == 1.0
 
 
+@settings(max_examples=30, deadline=None)
+@given(st.integers(4, 40), st.integers(0, 10**6), st.data())
+def test_it_can_go_on_from_clusters_and_their_sizes(items: int, seed: int, data: st.DataObject) -> None:
+    similarity = np.triu(np.random.default_rng(seed).random((items, items)), 1)
+    middle = data.draw(st.integers(2, items))
+    merges, _ = average_linkage(sparse.csr_matrix(similarity), 1)
+    found = cut(items, merges, middle)
+    member = np.eye(middle)[found]
+    between = np.triu(member.T @ (similarity + similarity.T) @ member, 1)
+    more, _ = average_linkage(sparse.csr_matrix(between), 1, size=member.sum(axis=0))
+    clusters = data.draw(st.integers(1, middle))
+    assert adjusted_rand_score(cut(items, merges, clusters), cut(middle, more, clusters)[found]) == 1.0
+
+
 def test_equal_similarities_do_not_stop_it() -> None:
     everything = sparse.csr_matrix(np.triu(np.ones((30, 30)), 1))
     merges, heights = average_linkage(everything, 1)

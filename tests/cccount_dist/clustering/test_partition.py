@@ -19,7 +19,7 @@ from tests.cccount_dist.samplers import blobs
 VECTORS, _ = blobs((24, 16, 12, 8), noise=0.7)
 NEIGHBORS = neighbors_in_memory(VECTORS, 50).index
 SPACE = sharpened(VECTORS, NEIGHBORS)[0]
-MICRO = make_micro(VECTORS, NEIGHBORS)
+MICRO = make_micro(VECTORS, NEIGHBORS)[1]
 
 LOOSE = replace(MICRO, glued=MICRO.glued[:0])
 
