@@ -26,6 +26,9 @@ from storage.errors import InputError
 
 ALWAYS = 20  # answers up to which every partition is made from the micro-clusters up
 EVERY = 10  # and then after so many answers, a hundredth of the micro-clusters, or a twentieth of the answers so far
+# Beyond so many items nothing is learned: it takes as long as the first pass, questions after it a quarter longer, and what it
+# gains there has not been measured.
+LEARN_UP_TO = 50_000
 LEARN_AT, LEARN_ITEMS = 40, 50  # the space is learned after so many answers, or one for so many items, then after twice as many
 HOPELESS_AFTER, HOPELESS_SAME, HOPELESS_QUALITY = 50, 0.2, 0.5  # when the sampler says that questions are hardly worth it
 AHEAD = 16  # questions that may be open at a time
@@ -150,7 +153,8 @@ class EvidenceSampler:
             rates = self._counted.rates
             count = self._cases.count(builder.micro, rates)
         model = fit(count.features, count.lessons, old.model.weight)
-        if whole and answers >= max(LEARN_AT, len(self._items.usable) // LEARN_ITEMS, 2 * learned_at):
+        items = len(self._items.usable)
+        if whole and items <= LEARN_UP_TO and answers >= max(LEARN_AT, items // LEARN_ITEMS, 2 * learned_at):
             builder = Builder(learned_micro(self._items, builder.micro, self._cases.same(count, model)))
             learned_at = answers
         micro = builder.micro

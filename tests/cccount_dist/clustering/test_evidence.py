@@ -208,6 +208,21 @@ def test_the_space_is_learned_from_pairs_that_were_called_the_same_and_not_out_v
     assert len(cases.same(count, Model(np.full(4, -3.0), 1e-6 * np.eye(4)))) == 0  # the model is clipped at -6, that is enough
 
 
+@pytest.mark.parametrize(("most", "times"), [(75, 1), (74, 0)])
+def test_the_space_of_a_large_collection_stays(most: int, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    learned: list[Micro] = []
+
+    def noted(items: Items, old: Micro, same: np.ndarray) -> Micro:
+        learned.append(old)
+        return old
+
+    monkeypatch.setattr("cccount_dist.clustering.evidence.sampler.learned_micro", noted)
+    monkeypatch.setattr("cccount_dist.clustering.evidence.sampler.LEARN_UP_TO", most)
+    vectors, labels = blobs((30, 25, 20), dimensions=12, noise=0.9)
+    answer_all(grouper(vectors), labels, 60)
+    assert len(learned) == times
+
+
 def test_a_run_in_which_the_space_was_learned_again_is_replayed_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     learned: list[int] = []
     original = learned_micro
