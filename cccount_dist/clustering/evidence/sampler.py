@@ -29,7 +29,7 @@ EVERY = 10  # and then after so many answers, a hundredth of the micro-clusters,
 # Beyond so many items nothing is learned: it takes as long as the first pass, questions after it a quarter longer, and what it
 # gains there has not been measured.
 LEARN_UP_TO = 50_000
-LEARN_AT, LEARN_ITEMS = 40, 50  # the space is learned after so many answers, or one for so many items, then after twice as many
+LEARN_AT, LEARN_ITEMS = 64, 50  # the space is learned after so many answers, or one for so many items, then after twice as many
 HOPELESS_AFTER, HOPELESS_SAME, HOPELESS_QUALITY = 50, 0.2, 0.5  # when the sampler says that questions are hardly worth it
 AHEAD = 16  # questions that may be open at a time
 

@@ -219,7 +219,7 @@ def test_the_space_of_a_large_collection_stays(most: int, times: int, monkeypatc
     monkeypatch.setattr("cccount_dist.clustering.evidence.sampler.learned_micro", noted)
     monkeypatch.setattr("cccount_dist.clustering.evidence.sampler.LEARN_UP_TO", most)
     vectors, labels = blobs((30, 25, 20), dimensions=12, noise=0.9)
-    answer_all(grouper(vectors), labels, 60)
+    answer_all(grouper(vectors), labels, 80)
     assert len(learned) == times
 
 
@@ -232,6 +232,7 @@ def test_a_run_in_which_the_space_was_learned_again_is_replayed_the_same(monkeyp
         return original(items, old, same)
 
     monkeypatch.setattr("cccount_dist.clustering.evidence.sampler.learned_micro", noted)
+    monkeypatch.setattr("cccount_dist.clustering.evidence.sampler.LEARN_AT", 40)
     vectors, labels = blobs((30, 25, 20, 15, 10) * 2, dimensions=12, noise=0.9)
     live, oracle = grouper(vectors), LabelOracle(labels, error_rate=0.1, seed=0)
     log: list[tuple[Question, Answer]] = []
