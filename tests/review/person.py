@@ -54,6 +54,10 @@ class Person:
     def waits_for_another_than(self, shown: tuple[str, ...]) -> None:
         self.page.wait_for_function(f"shown => !({_SHOWN_IS})(shown) && document.querySelector('#stage .name')", arg=list(shown))
 
+    def has_sheets_ahead(self, count: int) -> None:
+        """Wait until so many sheets lie in the browser behind the one that is shown."""
+        self.page.wait_for_function("count => Number(document.querySelector('#main').dataset.ahead) >= count", arg=count)
+
     def everything_is_saved(self) -> None:
         expect(self.page.locator("#saved")).to_have_text("All saved", timeout=PATIENCE)
 

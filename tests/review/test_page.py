@@ -50,6 +50,7 @@ def test_sixty_pairs_by_keys_with_undo_reload_and_a_dead_network(browser: Browse
             person.press(key)
 
         person.everything_is_saved()
+        person.has_sheets_ahead(7)
         context.set_offline(offline=True)
         server.stop()
         for key in islice(keys, 5):
@@ -72,7 +73,7 @@ def test_answers_that_were_not_sent_survive_a_closed_tab(browser: Browser, serve
     with serve(workspace) as server, browser.new_context() as context:
         person = Person(context.new_page(), server.url)
         person.visit()
-        person.page.wait_for_load_state("networkidle")
+        person.has_sheets_ahead(7)
         server.stop()
         for key in "sds":
             person.press(key)

@@ -17,6 +17,7 @@ export class Queue {
     this.state = "waiting";
     this.problem = null;
     this.filling = null;
+    this.wanted = false; // whether more was asked for while a look was under way
     this.timer = 0;
     this.empty = 0; // looks in a row that found nothing
     this.closed = false;
@@ -55,13 +56,24 @@ export class Queue {
     this.spoiled.delete(item);
   }
 
-  /** Bring the queue to its length; called after every answer, and by itself while there is nothing to show. */
+  /**
+   * Bring the queue to its length; called after every answer, when all are saved, and by itself while there is nothing to show.
+   * The server hands out so many in all, with what it does not know to be answered: a look that crosses answers on their way
+   * brings less, and is followed by another. Without it a connection that dies just then leaves people with nothing to do.
+   */
   fill() {
-    if (this.closed || this.filling || this.ready.length >= AHEAD) return this.filling;
+    if (this.closed || this.ready.length >= AHEAD) return this.filling;
+    if (this.filling) {
+      this.wanted = true;
+      return this.filling;
+    }
     clearTimeout(this.timer);
     this.filling = this.fetch().finally(() => {
       this.filling = null;
       this.changed();
+      const more = this.wanted && !this.problem;
+      this.wanted = false;
+      if (more) void this.fill();
     });
     return this.filling;
   }

@@ -115,6 +115,7 @@ export class Review {
     this.sheet = sheet;
     find("answers").hidden = !sheet && !this.history.length;
     find("notice").hidden = Boolean(sheet);
+    this.noteAhead();
     this.drawUndo();
     if (!sheet) {
       this.stage.clear();
@@ -131,6 +132,11 @@ export class Review {
     find("question").textContent = QUESTION[sheet.kind];
     this.drawChoices();
     this.clock.start();
+  }
+
+  /** How many sheets could still be answered if the connection died now. */
+  noteAhead() {
+    find("main").dataset.ahead = this.queue.ready.length;
   }
 
   setMode(mode) {
@@ -219,11 +225,13 @@ export class Review {
   outboxChanged() {
     this.saved.draw(this.outbox, this.transport.offline);
     if (this.outbox.signedOut) this.askWho();
+    else if (this.answered && !this.outbox.waiting.length) void this.queue.fill();
   }
 
   queueChanged() {
     if (this.queue.problem instanceof SignedOut) return this.askWho();
     if (!this.sheet) this.show(this.queue.ready.length ? this.queue.next() : null);
+    this.noteAhead();
   }
 
   askWho() {
