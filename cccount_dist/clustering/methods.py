@@ -64,6 +64,7 @@ def _evidence(inputs: GroupingInputs) -> Sampler[Grouping]:
         inputs.vectors,
         inputs.neighbors,
         stop=float(given.get("stop", EVIDENCE_STOP)),
+        steady=int(given.get("steady", 0)),
         rates=_given_rates(str(given.get("wrong_answers", "estimate"))),
     )
 
@@ -139,8 +140,13 @@ def check_told(method: str, clusters: int | None, parameters: Mapping[str, str |
         for name, value in parameters.items():
             if name == "wrong_answers":
                 _given_rates(str(value))
+            elif name == "steady":
+                if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                    raise InputError(
+                        f"steady is {value!r}: it must be a number of answers, such as 30 (0: never stop before the budget)"
+                    )
             elif name != "stop":
-                raise InputError(f"evidence has no parameter {name!r}: it takes stop and wrong_answers")
+                raise InputError(f"evidence has no parameter {name!r}: it takes stop, steady and wrong_answers")
             elif isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= 1.0:
                 raise InputError(f"stop is {value!r}: it must be above 0 and at most 1 (1: never stop before the budget)")
 

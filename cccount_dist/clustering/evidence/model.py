@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 FEATURES = 4  # 1, log of the average Jaccard similarity, average closeness, log2 of the smaller size up to 3
 PRIOR_MEAN = np.array([-1.5, 0.7, 5.0, 0.5])
-PRIOR_SD = np.array([2.0, 0.4, 4.0, 0.4])
+PRIOR_SD = np.array([1.6, 0.4, 4.0, 0.4])
+# Where the level of the log-odds is known best. First questions are about pairs of middling closeness, most are "different": were
+# level and slope independent at a closeness of 0 (two random items), such answers would flatten the slope, and what is close and
+# was never asked about would fall apart with them.
+MIDDLING = np.array([0.0, 0.5, 0.0])
+_FROM_MIDDLING = np.eye(FEATURES)
+_FROM_MIDDLING[0, 1:] = -MIDDLING
+PRIOR_COVARIANCE = (_FROM_MIDDLING * PRIOR_SD**2) @ _FROM_MIDDLING.T
+_PRECISION = np.linalg.inv(PRIOR_COVARIANCE)
 FLOOR = np.array([-np.inf, 0.05, 0.3, 0.0])  # more similarity or more items never speak against "same"
 CLIP = 6.0  # the model alone is never surer than this log-odds
 
@@ -25,7 +33,7 @@ class Model:
 
 
 def prior() -> Model:
-    return Model(PRIOR_MEAN.copy(), np.diag(PRIOR_SD**2))
+    return Model(PRIOR_MEAN.copy(), PRIOR_COVARIANCE.copy())
 
 
 def fit(features: NDArray[np.float64], lessons: NDArray[np.float64], start: NDArray[np.float64]) -> Model:
@@ -39,19 +47,18 @@ def fit(features: NDArray[np.float64], lessons: NDArray[np.float64], start: NDAr
     """
     if len(lessons) == 0:
         return prior()
-    precision = np.diag(PRIOR_SD**-2.0)
     weight = start.copy()
-    hessian = precision
+    hessian = _PRECISION
     for _ in range(6):
         before_round = weight
         expected = _sigmoid(features @ weight + lessons)
         for _ in range(15):
             p = _sigmoid(features @ weight)
-            gradient = features.T @ (p - expected) + precision @ (weight - PRIOR_MEAN)
-            hessian = (features * (p * (1 - p))[:, None]).T @ features + precision
+            gradient = features.T @ (p - expected) + _PRECISION @ (weight - PRIOR_MEAN)
+            hessian = (features * (p * (1 - p))[:, None]).T @ features + _PRECISION
             step = np.linalg.solve(hessian, gradient)
-            size, before = 1.0, _loss(features, expected, weight, precision)
-            while _loss(features, expected, weight - size * step, precision) > before + 1e-9 and size > 1e-3:
+            size, before = 1.0, _loss(features, expected, weight)
+            while _loss(features, expected, weight - size * step) > before + 1e-9 and size > 1e-3:
                 size /= 2
             weight = weight - size * step
             if np.abs(step).max() < 1e-3:
@@ -61,12 +68,10 @@ def fit(features: NDArray[np.float64], lessons: NDArray[np.float64], start: NDAr
     return Model(np.maximum(weight, FLOOR), np.linalg.inv(hessian).astype(np.float64))
 
 
-def _loss(
-    features: NDArray[np.float64], expected: NDArray[np.float64], weight: NDArray[np.float64], precision: NDArray[np.float64]
-) -> float:
+def _loss(features: NDArray[np.float64], expected: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
     z = features @ weight
     away = weight - PRIOR_MEAN
-    return float(np.logaddexp(0, z).sum() - expected @ z + 0.5 * away @ precision @ away)
+    return float(np.logaddexp(0, z).sum() - expected @ z + 0.5 * away @ _PRECISION @ away)
 
 
 def _sigmoid(z: NDArray[np.float64]) -> NDArray[np.float64]:

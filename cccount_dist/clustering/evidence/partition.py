@@ -203,6 +203,8 @@ class Builder:
 
     def _bridged(self, pairs: Pairs, between: tuple[Ints, Ints], unit: Ints, units: Units) -> Pairs:
         """The pairs and those between the units of bridges."""
+        if len(between[0]) == 0:
+            return pairs
         a, b = unit[between[0]], unit[between[1]]
         low, high, value = _summed(np.minimum(a, b), np.maximum(a, b), np.zeros(len(a)), len(units.size))
         _, new = held_by(pairs.first, pairs.second, low, high, value, len(units.size))
@@ -210,6 +212,8 @@ class Builder:
 
     def _longer(self, pairs: Pairs, first: Ints, second: Ints, evidence: Floats, units: Units) -> Pairs:
         """The pairs and others, which nothing links."""
+        if len(first) == 0:
+            return pairs
         link = np.zeros(len(first))
         return Pairs(
             np.concatenate([pairs.first, first.astype(np.int32)]),
@@ -253,6 +257,18 @@ class Builder:
         surely[: len(glued)] = np.inf
         standing = spoken_for(made, surely, numbers[:, 2] < numbers[:, 3], units.order, units.start, standing)
         return Partition(blocks, block, position, left, together, standing, near)
+
+
+def agreement(one: Ints, other: Ints, size: Floats) -> float:
+    """Return how far two groupings of the same micro-clusters agree: the F score over the pairs of items that they join."""
+    items = float(size.sum())
+
+    def joined(group: Ints) -> float:
+        return float(np.square(np.bincount(group, weights=size)).sum()) - items
+
+    both = np.unique(one * (int(other.max(initial=0)) + 1) + other, return_inverse=True)[1]
+    apart = joined(one) + joined(other)
+    return 2 * joined(both) / apart if apart > 0.0 else 1.0
 
 
 def _summed(low: Ints, high: Ints, value: Floats, units: int) -> tuple[Ints, Ints, Floats]:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from cccount_dist.clustering.evidence.kernels import OPTIONS
 from cccount_dist.clustering.evidence.micro import Micro
-from cccount_dist.clustering.evidence.model import CLIP, Model
+from cccount_dist.clustering.evidence.model import CLIP, FEATURES, Model
 from cccount_dist.clustering.evidence.partition import Floats, Partition
 
-LEAST_F = 0.2
+LEAST_F = 0.3  # whatever is expected: first answers say little about it, and a low threshold makes one block of many classes
 SETTLED = 50  # rounds in which the expected F score and what it says about unseen pairs come to agree
 STRAY = 0.1  # chance that a block is a part of another one whatever the model says; halved by each "different" that it got
 
@@ -35,21 +35,61 @@ class Worth:
 
 
 @njit(**OPTIONS)
-def _score(features, evidence, size_a, size_b, own_a, own_b, weight, covariance, items):
-    """Return for pairs of item sets P(same) and the entropy drop of merging them; `own` is size · log(size)."""
-    same = np.empty(len(evidence))
-    drop = np.empty(len(evidence))
+def _likely(features, evidence, weight, doubt):
+    """Return P(same) of two item sets: the model's log-odds, shrunk by its own doubt and clipped, plus the evidence.
+
+    Written out, as the first feature is 1: this is where most of the time of a question went. `doubt` has the variances of the
+    weights, and the covariances twice, in rows of 4.
+    """
+    f1, f2, f3 = features[1], features[2], features[3]
+    z = weight[0] + weight[1] * f1 + weight[2] * f2 + weight[3] * f3
+    variance = (
+        doubt[0]
+        + f1 * (doubt[1] + doubt[5] * f1 + doubt[6] * f2 + doubt[7] * f3)
+        + f2 * (doubt[2] + doubt[10] * f2 + doubt[11] * f3)
+        + f3 * (doubt[3] + doubt[15] * f3)
+    )
+    z = max(-CLIP, min(CLIP, z / np.sqrt(1.0 + np.pi / 8.0 * variance))) + evidence
+    return 1.0 / (1.0 + np.exp(-max(-30.0, min(30.0, z))))
+
+
+@njit(**OPTIONS)
+def _score_pairs(first, second, size, features, evidence, weight, doubt):
+    """Return for pairs of blocks P(same) and the entropy drop of merging them, and two sums over pairs of items: all of them,
+    and how many are the same.
+    """
+    items = size.sum()
+    own = size * np.log(size)
+    # x log x of every size that a merge may have, where there are fewer of them than pairs: a look is quicker than a logarithm.
+    sizes = int(2 * size.max()) + 1 if len(size) else 0
+    listed = sizes < len(evidence)
+    whole = np.zeros(sizes if listed else 0)
+    for x in range(1, len(whole)):
+        whole[x] = x * np.log(x)
+    same, drop = np.empty(len(evidence)), np.empty(len(evidence))
+    seen, missed = 0.0, 0.0
     for p in range(len(evidence)):
-        z, variance = 0.0, 0.0
-        for i in range(4):
-            z += weight[i] * features[p, i]
-            for j in range(4):
-                variance += features[p, i] * covariance[i, j] * features[p, j]
-        z = max(-CLIP, min(CLIP, z / np.sqrt(1.0 + np.pi / 8.0 * variance))) + evidence[p]
-        same[p] = 1.0 / (1.0 + np.exp(-max(-30.0, min(30.0, z))))
-        both = size_a[p] + size_b[p]
-        drop[p] = (both * np.log(both) - own_a[p] - own_b[p]) / items
-    return same, drop
+        a, b = first[p], second[p]
+        same[p] = _likely(features[p], evidence[p], weight, doubt)
+        both = size[a] + size[b]
+        drop[p] = ((whole[int(both)] if listed else both * np.log(both)) - own[a] - own[b]) / items
+        seen += size[a] * size[b]
+        missed += size[a] * size[b] * same[p]
+    return same, drop, seen, missed
+
+
+@njit(**OPTIONS)
+def _score_merges(left, right, features, evidence, weight, doubt, items):
+    """Return the same for merges, of which the halves have these sizes."""
+    same, drop = np.empty(len(evidence)), np.empty(len(evidence))
+    claimed, found = 0.0, 0.0
+    for t in range(len(evidence)):
+        a, b = left[t], right[t]
+        same[t] = _likely(features[t], evidence[t], weight, doubt)
+        drop[t] = ((a + b) * np.log(a + b) - a * np.log(a) - b * np.log(b)) / items
+        claimed += a * b
+        found += a * b * same[t]
+    return same, drop, claimed, found
 
 
 @njit(**OPTIONS)
@@ -89,22 +129,18 @@ def worth(micro: Micro, partition: Partition, model: Model, theta: float) -> Wor
     """Return the value of every question under the present threshold, and the threshold for the next partition."""
     pairs, merges = partition.pairs, partition.merges
     items = float(micro.size.sum())
-    size_a, size_b = partition.size[pairs.first], partition.size[pairs.second]
-    own = partition.size * np.log(partition.size)
-    taught = model.weight, model.covariance, items
-    same, drop = _score(pairs.features, pairs.evidence, size_a, size_b, own[pairs.first], own[pairs.second], *taught)
-    missed = float((size_a * size_b * same).sum())
+    taught = model.weight, ((2.0 - np.eye(FEATURES)) * model.covariance).ravel()
+    same, drop, seen, missed = _score_pairs(pairs.first, pairs.second, partition.size, pairs.features, pairs.evidence, *taught)
     asked = _strays(pairs.first, pairs.second, same, pairs.evidence, partition.blocks, STRAY)
-    left, right = merges.left_size, merges.right_size
-    held, inner_drop = _score(merges.features, merges.evidence, left, right, left * np.log(left), right * np.log(right), *taught)
+    held, inner_drop, joined, right = _score_merges(
+        merges.left_size, merges.right_size, merges.features, merges.evidence, *taught, items
+    )
     inside = float((micro.size * (micro.size - 1) / 2).sum())
-    products = left * right
-    found = inside + float((products * held).sum())
-    claimed = inside + float(products.sum())
+    found, claimed = inside + right, inside + joined
     quality = 2 * found / max(claimed + found + missed, 1e-12)
     # Pairs that are no candidates were never looked at: among them, too, the partition misses what it gets wrong here.
     every = items * (items - 1) / 2
-    unseen = max(every - claimed - float((size_a * size_b).sum()), 0.0) * claimed / max(every, 1.0)
+    unseen = max(every - claimed - seen, 0.0) * claimed / max(every, 1.0)
     for _ in range(SETTLED):
         quality = 2 * found / max(claimed + found + missed + unseen * max(1.0 - quality, 0.0), 1e-12)
     level = 1.0 / (1.0 + np.exp(-theta))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cccount_dist.clustering.evidence.cases import OPEN, UNSURE, Asked, Cases, Count, summed
 from cccount_dist.clustering.evidence.micro import Items, Micro, learned_micro, make_micro
 from cccount_dist.clustering.evidence.model import Model, fit, prior
-from cccount_dist.clustering.evidence.partition import Builder, Partition
+from cccount_dist.clustering.evidence.partition import Builder, Ints, Partition, agreement
 from cccount_dist.clustering.evidence.questions import Worth, expected_classes, worth
 from cccount_dist.clustering.evidence.rates import Counted, Rates
 from cccount_dist.clustering.evidence.representatives import pick
@@ -24,7 +24,8 @@ from cccount_dist.clustering.result import Grouping, numbered
 from cccount_dist.sampling.types import Answer, KnownAnswer, Question
 from storage.errors import InputError
 
-ALWAYS = 20  # answers up to which every partition is made from the micro-clusters up
+ALWAYS = 20  # answers up to which every partition is made from the micro-clusters up …
+FEWER = 5000  # … or every second, third, … one, where there are so many micro-clusters, twice as many, …
 EVERY = 10  # and then after so many answers, a hundredth of the micro-clusters, or a twentieth of the answers so far
 # Beyond so many items nothing is learned: it takes as long as the first pass, questions after it a quarter longer, and what it
 # gains there has not been measured.
@@ -32,6 +33,7 @@ LEARN_UP_TO = 50_000
 LEARN_AT, LEARN_ITEMS = 64, 50  # the space is learned after so many answers, or one for so many items, then after twice as many
 HOPELESS_AFTER, HOPELESS_SAME, HOPELESS_QUALITY = 50, 0.2, 0.5  # when the sampler says that questions are hardly worth it
 AHEAD = 16  # questions that may be open at a time
+STEADY_SHARE = 0.98  # agreement of two partitions, as an F score over pairs of items, from which they count as the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +48,19 @@ class _State:
     builder: Builder  # of the micro-clusters in the space that was learned last
     learned_at: int  # answers when that was
     rates: Rates  # of wrong answers; new ones count from the next partition that is made from the micro-clusters up
+    steady_block: Ints  # (m,) block of each micro-cluster in the partition that all later ones have agreed with
+    steady_at: int  # answers when that was
 
 
 class EvidenceSampler:
     """Asks about the pair of blocks, or the past merge, that is worth most."""
 
-    def __init__(self, items: Items, micro: Micro, stop: float = 1.0, rates: tuple[float, float] | None = None) -> None:
+    def __init__(
+        self, items: Items, micro: Micro, stop: float = 1.0, steady: int = 0, rates: tuple[float, float] | None = None
+    ) -> None:
         self._items = items
         self._stop = stop
+        self._steady = steady
         builder = Builder(micro)
         self._cases = Cases()
         self._changed = False
@@ -61,8 +68,9 @@ class EvidenceSampler:
         now = self._counted.rates
         model, count = prior(), self._cases.count(micro, now)
         partition = builder.whole(model, 0.0, summed(micro, self._cases, count.evidence))
-        self._state = _State(count, model, partition, worth(micro, partition, model, 0.0), 0, builder, 0, now)
-        self._plan = _Plan(micro, self._cases, self._state, stop)
+        value = worth(micro, partition, model, 0.0)
+        self._state = _State(count, model, partition, value, 0, builder, 0, now, partition.block, 0)
+        self._plan = _Plan(micro, self._cases, self._state, enough=False)
         self._next: tuple[_State, _Plan] | None = None
 
     # -- the sampler's protocol ---------------------------------------------------------------------------------------
@@ -136,8 +144,14 @@ class EvidenceSampler:
             return self._state, self._plan
         if self._next is None:
             state = self._advanced(self._state)
-            self._next = state, _Plan(state.builder.micro, self._cases, state, self._stop)
+            self._next = state, _Plan(state.builder.micro, self._cases, state, enough=self._is_enough(state))
         return self._next
+
+    def _is_enough(self, state: _State) -> bool:
+        """Whether nothing new needs to be asked: the groups are expected to be good, or answers no longer change them."""
+        answers = int((state.count.evidence != 0.0).sum())
+        steady = 0 < self._steady <= answers - state.steady_at
+        return len(state.count.votes) >= ALWAYS and (steady or state.worth.quality >= self._stop)
 
     def _advanced(self, old: _State) -> _State:
         rates, builder, learned_at = old.rates, old.builder, old.learned_at
@@ -148,13 +162,16 @@ class EvidenceSampler:
         if len(changed) == 0:
             return replace(old, count=count)
         answers = int((count.evidence != 0.0).sum())
-        whole = answers <= ALWAYS or answers - old.whole_at >= max(EVERY, builder.micro.count // 100, old.whole_at // 20)
+        items = len(self._items.usable)
+        learns = items <= LEARN_UP_TO and answers >= max(LEARN_AT, items // LEARN_ITEMS, 2 * learned_at)
+        late = answers - old.whole_at >= max(EVERY, builder.micro.count // 100, old.whole_at // 20)
+        early = answers <= ALWAYS and answers - old.whole_at > builder.micro.count // FEWER
+        whole = learns or late or early
         if whole and self._counted.rates != rates:
             rates = self._counted.rates
             count = self._cases.count(builder.micro, rates)
         model = fit(count.features, count.lessons, old.model.weight)
-        items = len(self._items.usable)
-        if whole and items <= LEARN_UP_TO and answers >= max(LEARN_AT, items // LEARN_ITEMS, 2 * learned_at):
+        if learns:
             builder = Builder(learned_micro(self._items, builder.micro, self._cases.same(count, model)))
             learned_at = answers
         micro = builder.micro
@@ -169,7 +186,10 @@ class EvidenceSampler:
             partition = builder.after(old.partition, touched, model, theta, evidence)
             whole_at = old.whole_at
         value = worth(micro, partition, model, theta)
-        return _State(count, model, partition, value, whole_at, builder, learned_at, rates)
+        steady_block, steady_at = old.steady_block, old.steady_at
+        if self._steady and agreement(steady_block, partition.block, micro.size) < STEADY_SHARE:
+            steady_block, steady_at = partition.block, answers
+        return _State(count, model, partition, value, whole_at, builder, learned_at, rates, steady_block, steady_at)
 
     def _check(self, answer: Answer) -> None:
         number = answer.question_id
@@ -192,7 +212,7 @@ class _Plan:
     They are worked out when they are wanted, always in the same order.
     """
 
-    def __init__(self, micro: Micro, cases: Cases, state: _State, stop: float) -> None:
+    def __init__(self, micro: Micro, cases: Cases, state: _State, *, enough: bool) -> None:
         self._micro = micro
         self._cases = cases
         self._block = state.partition.block
@@ -204,9 +224,8 @@ class _Plan:
         again = [again_about(cases.asked[c].topic, c) for c in state.count.unsettled.tolist() if c not in waiting]
         unsure = rows[rows["reply"] == UNSURE]
         pairs = micro.label[np.stack([unsure["u"], unsure["v"]], axis=1)].astype(np.int64)
-        # Good enough: nothing new is asked, but what waits for a confirmation is settled.
-        good = state.worth.quality >= stop and len(state.count.votes) >= ALWAYS
-        new = () if good else topics(micro, state.partition, state.worth, 4 * AHEAD, pairs)
+        # Enough: nothing new is asked, but what waits for a confirmation is settled.
+        new = () if enough else topics(micro, state.partition, state.worth, 4 * AHEAD, pairs)
         self._topics = chain(again, new)
         self._ready: list[Asked] = []
         self._number = len(cases.asked)
@@ -247,6 +266,7 @@ def evidence_sampler(
     neighbors: NDArray[np.int32],
     *,
     stop: float = 1.0,
+    steady: int = 0,
     rates: tuple[float, float] | None = None,
 ) -> EvidenceSampler:
     """Return a new sampler.
@@ -256,6 +276,7 @@ def evidence_sampler(
     vectors : (n, d), prepared; an array or a memory map
     neighbors : (n, k) most similar items, most similar first; -1 for an item without a vector, which gets the label -1
     stop : expected F score from which nothing new is asked; 1: never
+    steady : answers in a row that leave the groups as they are, after which nothing new is asked; 0: never
     rates : of answers "different" though the same, and "same" though different; None: 5 % each, corrected by gold answers
     """
-    return EvidenceSampler(*make_micro(vectors, neighbors), stop, rates)
+    return EvidenceSampler(*make_micro(vectors, neighbors), stop, steady, rates)
