@@ -2,13 +2,14 @@
 
     python -m benchmarks.grouping --data FOLDER --sets market20 digits --seeds 5 --noise 0 0.05
     … --stop 0.9 0.95           a second table: where `stop` would end the runs of evidence, and how good they are then
+    … --steady 20 30            columns of that table: where `steady` would
     … --ablation                variants of APC instead
     … --write NAME              put the table into docs/grouping.md (NAME-stop: the second one)
 
 Prints a markdown table; a set whose file is not in the folder is left out, and said so. A seed is another order of the items and
 another draw of the wrong answers. `start` is the ARI before the first question, `lowest` and `best` the lowest and best ARI at
-any moment after it. Questions are asked one at a time (`--batch` for more); milliseconds are CPU time of one process for each
-question, neighbours and the first pass apart.
+any moment after it, `dip` the largest fall below the best so far. Questions are asked one at a time (`--batch` for more);
+milliseconds are CPU time of one process for each question, neighbours and the first pass apart.
 """
 
 import argparse
@@ -54,13 +55,14 @@ class Scores:
     ari: float
     lowest: float
     best: float
+    dip: float
     clusters: int
     count: float  # what the method says as a count
     classes: int
     first_seconds: float
     milliseconds: float
     asked: int
-    course: list[tuple[int, float, float]]  # answers, ARI, expected F
+    course: list[tuple[int, float, float, int]]  # answers, ARI, expected F, last answers that changed nothing
 
 
 def run(
@@ -88,13 +90,15 @@ def run(
         before, asked = asked, asked + sum(not reply.inferred for reply in replies)
         if asked // looks > before // looks:
             result = sampler.result()
-            course.append((asked, ari(y, result.labels), result.expected_quality or 0.0))
+            course.append((asked, ari(y, result.labels), result.expected_quality or 0.0, result.steady_answers or 0))
     result = sampler.result()
     labels, count = result.labels, result.expected_classes
     last = ari(y, labels)
-    seen = [rand for _, rand, _ in course] + [last]
+    seen = np.array([rand for _, rand, _, _ in course] + [last])
+    dip = float((np.maximum.accumulate(np.r_[start, seen])[1:] - seen).max())
     return Scores(
-        start, nmi(y, labels), last, min(seen), max(seen), int(labels.max()) + 1, result.clusters if count is None else count,
+        start, nmi(y, labels), last, float(seen.min()), float(seen.max()), dip, int(labels.max()) + 1,
+        result.clusters if count is None else count,
         len(np.unique(y)), first_seconds, 1000 * spent / max(asked, 1), asked, course,
     )  # fmt: skip
 
@@ -107,7 +111,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--noise", nargs="+", type=float, default=[0.0, 0.05])
     parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument("--stop", nargs="+", type=float, metavar="F", help="expected F scores to stop at")
+    parser.add_argument("--stop", nargs="+", type=float, default=[], metavar="F", help="expected F scores to stop at")
+    parser.add_argument(
+        "--steady", nargs="+", type=int, default=[], metavar="N", help="answers that change nothing, to stop after"
+    )
     parser.add_argument("--budget", type=int, help="questions, instead of the usual number of each set")
     parser.add_argument("--ablation", action="store_true", help="variants of apc")
     parser.add_argument("--write", metavar="NAME", help=f"put the table into {PAGE}, between the marks of this name")
@@ -120,9 +127,24 @@ def main() -> None:
 
 def scored(chosen: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
     """Yield after every row which table has a new one, and all of it."""
-    heads = ["set", "items", "classes", "method", "wrong", "questions", "start", "lowest", "NMI", "ARI", "best", "clusters"]
+    heads = [
+        "set",
+        "items",
+        "classes",
+        "method",
+        "wrong",
+        "questions",
+        "start",
+        "lowest",
+        "dip",
+        "NMI",
+        "ARI",
+        "best",
+        "clusters",
+    ]
     lines = head([*heads, "count", "first pass", "a question"])
-    ends = head(["set", "wrong", *(f"F = {level:g}" for level in chosen.stop), "end"]) if chosen.stop else []
+    rules = [*(f"F = {level:g}" for level in chosen.stop), *(f"steady {answers}" for answers in chosen.steady)]
+    ends = head(["set", "wrong", *rules, "end"]) if rules else []
     for name, data in the_sets(chosen):
         for method in dict.fromkeys(map(resolve_method, chosen.methods)):
             for wrong in chosen.noise:
@@ -131,7 +153,7 @@ def scored(chosen: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
                 lines.append(row(name, len(data[1]), method, wrong, runs))
                 yield "", lines
                 if ends and method == "evidence":
-                    ends.append(stopped(name, wrong, runs, chosen.stop))
+                    ends.append(stopped(name, wrong, runs, chosen.stop, chosen.steady))
                     yield "-stop", ends
 
 
@@ -139,17 +161,19 @@ def row(name: str, items: int, method: str, wrong: float, runs: list[Scores]) ->
     spread = float(np.std([one.ari for one in runs]))
     return cells(
         name, f"{items:,}", str(runs[0].classes), method, f"{wrong:.0%}", f"{mean(runs, 'asked'):.0f}",
-        f"{mean(runs, 'start'):.3f}", f"{mean(runs, 'lowest'):.3f}", f"{mean(runs, 'nmi'):.3f}",
+        f"{mean(runs, 'start'):.3f}", f"{mean(runs, 'lowest'):.3f}", f"{mean(runs, 'dip'):.3f}",
+        f"{mean(runs, 'nmi'):.3f}",
         f"{mean(runs, 'ari'):.3f} ± {spread:.3f}", f"{mean(runs, 'best'):.3f}", f"{mean(runs, 'clusters'):.0f}",
         f"{mean(runs, 'count'):.0f}", f"{mean(runs, 'first_seconds'):.1f} s", f"{mean(runs, 'milliseconds'):.0f} ms",
     )  # fmt: skip
 
 
-def stopped(name: str, wrong: float, runs: list[Scores], levels: list[float]) -> str:
-    """ARI when each expected F was reached (nothing stops before 20 answers), questions in brackets; runs that got there."""
+def stopped(name: str, wrong: float, runs: list[Scores], levels: list[float], steady: list[int]) -> str:
+    """ARI when each rule would have stopped (none does before 20 answers), questions in brackets; runs in which it did."""
     said = []
-    for level in levels:
-        at = [next(((n, rand) for n, rand, f in one.course if f >= level and n >= 20), None) for one in runs]
+    rules = [(2, level) for level in levels] + [(3, float(answers)) for answers in steady]
+    for column, least in rules:
+        at = [next(((look[0], look[1]) for look in one.course if look[column] >= least and look[0] >= 20), None) for one in runs]
         there = [one for one in at if one is not None]
         text = f"{np.mean([rand for _, rand in there]):.3f} ({np.mean([n for n, _ in there]):.0f})" if there else "never"
         said.append(text if len(there) in (0, len(runs)) else f"{text}, {len(there)} of {len(runs)}")

@@ -130,6 +130,7 @@ def describe_grouping(folder: CampaignFolder, reached: Progress[Grouping]) -> di
         "method": folder.settings().method,
         "clusters": reached.result.clusters,
         "expected_classes": reached.result.expected_classes,
+        "steady_answers": reached.result.steady_answers,
         "clusters_from": folder.settings().parameters.get("clusters_from"),
         "questions": reached.questions,
         "inferred": reached.inferred,

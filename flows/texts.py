@@ -68,10 +68,15 @@ def _forecast(f: Report) -> str:
     )
 
 
+_STEADY = 20  # answers in a row that change nothing, from which it is worth a word
+
+
 def grouped(r: Report) -> str:
     text = f"{r['clusters']:,} groups, from {r['questions']:,} answers and {r['inferred']:,} free ones ({r['method']})."
     if r["expected_classes"] is not None:
         text += f" As a count: about {r['expected_classes']:,.0f} classes: probable parts of other groups are not counted."
+    if r["steady_answers"] is not None and r["steady_answers"] >= _STEADY:
+        text += f" The last {r['steady_answers']:,} answers left the groups as they were."
     if "nmi" in r:
         text += f" Agreement with the labels: NMI {r['nmi']:.3f}, ARI {r['ari']:.3f}."
     if r["warning"]:

@@ -21,6 +21,8 @@ class Grouping:
     expected_classes: float | None = field(default=None, kw_only=True)
     # Pair F score that the labels are expected to have; None if the method does not say.
     expected_quality: float | None = field(default=None, kw_only=True)
+    # How many of the last answers left the groups as they were; None if the method does not say.
+    steady_answers: int | None = field(default=None, kw_only=True)
 
     @property
     def clusters(self) -> int:

@@ -66,6 +66,20 @@ def spoken_for(made, surely, kept_is_smaller, order, start, standing):
 
 
 @njit(**OPTIONS)
+def shared(order, start, group, size):
+    """Return the sum of the squared sizes of what each unit shares with each group."""
+    held = np.zeros(group.max() + 1 if len(group) else 0)
+    total = 0.0
+    for unit in range(len(start) - 1):
+        for p in range(start[unit], start[unit + 1]):
+            held[group[order[p]]] += size[order[p]]
+        for p in range(start[unit], start[unit + 1]):
+            total += held[group[order[p]]] ** 2
+            held[group[order[p]]] = 0.0
+    return total
+
+
+@njit(**OPTIONS)
 def staying(first, second, link, known, number):
     """Return the pairs of which both units stay (have a new number), under the new numbers."""
     count = 0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cccount_dist.clustering.evidence.agglomerate import CAUTION, MARGIN, agglomerate, pair_features
 from cccount_dist.clustering.evidence.bridges import bridges
-from cccount_dist.clustering.evidence.layout import held_by, laid_out, spoken_for, staying
+from cccount_dist.clustering.evidence.layout import held_by, laid_out, shared, spoken_for, staying
 from cccount_dist.clustering.evidence.micro import Micro
 from cccount_dist.clustering.evidence.model import Model
 
@@ -47,8 +47,8 @@ class Merges:
     right: Ints
     left_count: Ints  # micro-clusters
     right_count: Ints
-    left_size: Floats  # items
-    right_size: Floats
+    joined: Floats  # pairs of items that the merge joins
+    drop: Floats  # entropy that it takes away, times the number of all items
     evidence: Floats
     features: Floats  # (t, 4)
 
@@ -246,8 +246,8 @@ class Builder:
             np.concatenate([merges.right, heads[made[:, 1]]]),
             np.concatenate([merges.left_count, halves[:, 0]]),
             np.concatenate([merges.right_count, halves[:, 1]]),
-            np.concatenate([merges.left_size, numbers[:, 2]]),
-            np.concatenate([merges.right_size, numbers[:, 3]]),
+            np.concatenate([merges.joined, numbers[:, 2] * numbers[:, 3]]),
+            np.concatenate([merges.drop, _drop(numbers[:, 2], numbers[:, 3])]),
             np.concatenate([merges.evidence, numbers[:, 1]]),
             np.concatenate([merges.features, numbers[:, 4:]]),
         )
@@ -259,16 +259,20 @@ class Builder:
         return Partition(blocks, block, position, left, together, standing, near)
 
 
-def agreement(one: Ints, other: Ints, size: Floats) -> float:
-    """Return how far two groupings of the same micro-clusters agree: the F score over the pairs of items that they join."""
+def _drop(a: Floats, b: Floats) -> Floats:
+    """Return the entropy that joining two sets of these sizes takes away, times the number of all items."""
+    lost: Floats = (a + b) * np.log(a + b) - a * np.log(a) - b * np.log(b)
+    return lost
+
+
+def agreement(before: Ints, now: Units, size: Floats) -> float:
+    """Return how far the units agree with an earlier grouping of the micro-clusters: the F score over the pairs of items that
+    the two join. O(m).
+    """
     items = float(size.sum())
-
-    def joined(group: Ints) -> float:
-        return float(np.square(np.bincount(group, weights=size)).sum()) - items
-
-    both = np.unique(one * (int(other.max(initial=0)) + 1) + other, return_inverse=True)[1]
-    apart = joined(one) + joined(other)
-    return 2 * joined(both) / apart if apart > 0.0 else 1.0
+    joined = [float(np.square(sums).sum()) - items for sums in (np.bincount(before, weights=size), now.size)]
+    both = shared(now.order, now.start, before, size) - items
+    return 2 * both / sum(joined) if sum(joined) > 0.0 else 1.0
 
 
 def _summed(low: Ints, high: Ints, value: Floats, units: int) -> tuple[Ints, Ints, Floats]:

@@ -79,17 +79,15 @@ def _score_pairs(first, second, size, features, evidence, weight, doubt):
 
 
 @njit(**OPTIONS)
-def _score_merges(left, right, features, evidence, weight, doubt, items):
-    """Return the same for merges, of which the halves have these sizes."""
-    same, drop = np.empty(len(evidence)), np.empty(len(evidence))
+def _score_merges(joined, features, evidence, weight, doubt):
+    """Return for merges P(same) of their halves, and two sums over pairs of items: all that they join, and how many are right."""
+    same = np.empty(len(evidence))
     claimed, found = 0.0, 0.0
     for t in range(len(evidence)):
-        a, b = left[t], right[t]
         same[t] = _likely(features[t], evidence[t], weight, doubt)
-        drop[t] = ((a + b) * np.log(a + b) - a * np.log(a) - b * np.log(b)) / items
-        claimed += a * b
-        found += a * b * same[t]
-    return same, drop, claimed, found
+        claimed += joined[t]
+        found += joined[t] * same[t]
+    return same, claimed, found
 
 
 @njit(**OPTIONS)
@@ -132,9 +130,7 @@ def worth(micro: Micro, partition: Partition, model: Model, theta: float) -> Wor
     taught = model.weight, ((2.0 - np.eye(FEATURES)) * model.covariance).ravel()
     same, drop, seen, missed = _score_pairs(pairs.first, pairs.second, partition.size, pairs.features, pairs.evidence, *taught)
     asked = _strays(pairs.first, pairs.second, same, pairs.evidence, partition.blocks, STRAY)
-    held, inner_drop, joined, right = _score_merges(
-        merges.left_size, merges.right_size, merges.features, merges.evidence, *taught, items
-    )
+    held, joined, right = _score_merges(merges.joined, merges.features, merges.evidence, *taught)
     inside = float((micro.size * (micro.size - 1) / 2).sum())
     found, claimed = inside + right, inside + joined
     quality = 2 * found / max(claimed + found + missed, 1e-12)
@@ -148,7 +144,7 @@ def worth(micro: Micro, partition: Partition, model: Model, theta: float) -> Wor
     return Worth(
         drop * asked * (1 - level) * 2,
         same,
-        inner_drop * (1 - held) * level * 2,
+        merges.drop / items * (1 - held) * level * 2,
         held,
         quality,
         float(np.log(half / (1 - half))),

@@ -26,7 +26,7 @@ from storage.errors import InputError
 
 ALWAYS = 20  # answers up to which every partition is made from the micro-clusters up …
 FEWER = 5000  # … or every second, third, … one, where there are so many micro-clusters, twice as many, …
-EVERY = 10  # and then after so many answers, a hundredth of the micro-clusters, or a twentieth of the answers so far
+EVERY = 10  # and then after so many answers, a hundredth of the micro-clusters, or a tenth of the answers so far
 # Beyond so many items nothing is learned: it takes as long as the first pass, questions after it a quarter longer, and what it
 # gains there has not been measured.
 LEARN_UP_TO = 50_000
@@ -50,6 +50,16 @@ class _State:
     rates: Rates  # of wrong answers; new ones count from the next partition that is made from the micro-clusters up
     steady_block: Ints  # (m,) block of each micro-cluster in the partition that all later ones have agreed with
     steady_at: int  # answers when that was
+
+    @property
+    def answers(self) -> int:
+        """Answers that count."""
+        return int((self.count.evidence != 0.0).sum())
+
+    @property
+    def steady_answers(self) -> int:
+        """The last ones of them, which left the groups as they were."""
+        return self.answers - self.steady_at
 
 
 class EvidenceSampler:
@@ -113,7 +123,10 @@ class EvidenceSampler:
         block, label = state.partition.block, state.builder.micro.label
         labels = numbered(np.where(label >= 0, block[label], -1))
         classes = expected_classes(state.partition, state.worth)
-        return Grouping(labels, warning=self.warning(), expected_classes=classes, expected_quality=state.worth.quality)
+        return Grouping(
+            labels, warning=self.warning(), expected_classes=classes, expected_quality=state.worth.quality,
+            steady_answers=state.steady_answers,
+        )  # fmt: skip
 
     @property
     def done(self) -> bool:
@@ -128,7 +141,7 @@ class EvidenceSampler:
     def warning(self) -> str | None:
         """Return what the person who pays for the answers should know: after 50 of them, that the embedding hardly helps."""
         state = self._look()[0]
-        votes, answered = state.count.votes, int((state.count.evidence != 0.0).sum())
+        votes, answered = state.count.votes, state.answers
         if answered < HOPELESS_AFTER or (votes > 0).mean() >= HOPELESS_SAME or state.worth.quality >= HOPELESS_QUALITY:
             return None
         return (
@@ -149,8 +162,7 @@ class EvidenceSampler:
 
     def _is_enough(self, state: _State) -> bool:
         """Whether nothing new needs to be asked: the groups are expected to be good, or answers no longer change them."""
-        answers = int((state.count.evidence != 0.0).sum())
-        steady = 0 < self._steady <= answers - state.steady_at
+        steady = 0 < self._steady <= state.steady_answers
         return len(state.count.votes) >= ALWAYS and (steady or state.worth.quality >= self._stop)
 
     def _advanced(self, old: _State) -> _State:
@@ -164,7 +176,7 @@ class EvidenceSampler:
         answers = int((count.evidence != 0.0).sum())
         items = len(self._items.usable)
         learns = items <= LEARN_UP_TO and answers >= max(LEARN_AT, items // LEARN_ITEMS, 2 * learned_at)
-        late = answers - old.whole_at >= max(EVERY, builder.micro.count // 100, old.whole_at // 20)
+        late = answers - old.whole_at >= max(EVERY, builder.micro.count // 100, old.whole_at // 10)
         early = answers <= ALWAYS and answers - old.whole_at > builder.micro.count // FEWER
         whole = learns or late or early
         if whole and self._counted.rates != rates:
@@ -187,7 +199,7 @@ class EvidenceSampler:
             whole_at = old.whole_at
         value = worth(micro, partition, model, theta)
         steady_block, steady_at = old.steady_block, old.steady_at
-        if self._steady and agreement(steady_block, partition.block, micro.size) < STEADY_SHARE:
+        if agreement(steady_block, partition.units, micro.size) < STEADY_SHARE:
             steady_block, steady_at = partition.block, answers
         return _State(count, model, partition, value, whole_at, builder, learned_at, rates, steady_block, steady_at)
 

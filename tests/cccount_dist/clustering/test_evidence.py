@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cccount_dist.clustering.evidence.cases import Asked, Cases
 from cccount_dist.clustering.evidence.micro import Items, Micro, learned_micro, make_micro
 from cccount_dist.clustering.evidence.model import FLOOR, PRIOR_COVARIANCE, PRIOR_MEAN, Model, fit, prior
-from cccount_dist.clustering.evidence.partition import agreement
+from cccount_dist.clustering.evidence.partition import Units, agreement
 from cccount_dist.clustering.evidence.rates import Counted, Rates
 from cccount_dist.clustering.evidence.representatives import pick
 from cccount_dist.clustering.evidence.sampler import evidence_sampler
@@ -335,11 +335,14 @@ def test_nothing_new_is_asked_once_answers_no_longer_change_the_groups() -> None
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(1, 5)), min_size=1, max_size=12))
 def test_two_groupings_agree_as_far_as_the_pairs_that_they_join(micros: list[tuple[int, int, int]]) -> None:
-    one, other, size = (np.array(column) for column in zip(*micros, strict=True))
+    before, now, size = (np.array(column) for column in zip(*micros, strict=True))
     items = [(a, b) for a, b, count in micros for _ in range(count)]
     pairs = [(p[0] == q[0], p[1] == q[1]) for at, p in enumerate(items) for q in items[:at]]
     both, either = sum(a and b for a, b in pairs), sum(a + b for a, b in pairs)
-    assert agreement(one, other, size.astype(np.float64)) == pytest.approx(2 * both / either if either else 1.0)
+    order, sizes = np.argsort(now, kind="stable"), np.bincount(now, weights=size, minlength=5).astype(np.float64)
+    start = np.concatenate([[0], np.cumsum(np.bincount(now, minlength=5))])
+    units = Units(order, start, sizes, np.empty((5, 0)), np.empty(5))
+    assert agreement(before, units, size.astype(np.float64)) == pytest.approx(2 * both / either if either else 1.0)
 
 
 def test_different_answers_about_pairs_of_middling_closeness_leave_close_pairs_together() -> None:
