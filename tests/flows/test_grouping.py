@@ -19,6 +19,7 @@ from cccount_dist.sampling.types import SAME
 from flows.campaign import advance, status
 from flows.counting import CountOptions, count
 from flows.grouping import ClusterOptions, cluster
+from flows.texts import grouped
 from flows.verify import verify
 from storage.campaigns import CampaignFolder
 from storage.errors import CorruptionError, InputError
@@ -104,6 +105,13 @@ def test_apc_takes_answers_as_true_and_says_so_where_people_are_measured_to_err(
     assert cluster(place, "g", simulated("apc", 20))["warning"] is None
     _gold(workspace, 3)
     assert "3 of 30 answers to pairs that were known are wrong" in advance(place, "g")["warning"]
+
+
+def test_a_campaign_ends_when_answers_no_longer_change_its_groups(workspace: Path) -> None:
+    reached = cluster(str(workspace), "g", simulated("evidence", 400, parameter=("steady=20",)))
+    assert (reached["state"], reached["questions"] < 200) == ("done", True)
+    assert reached["steady_answers"] >= 20
+    assert f"The last {reached['steady_answers']} answers left the groups as they were." in grouped(reached)
 
 
 def test_settings_are_frozen(workspace: Path) -> None:

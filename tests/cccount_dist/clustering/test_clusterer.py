@@ -91,5 +91,11 @@ def test_parameters_reach_the_method() -> None:
         PairwiseClusterer("apc", parameters={"speed": 1}).fit(X, oracle=same)
     with pytest.raises(InputError, match="stop is 2"):
         PairwiseClusterer("evidence", parameters={"stop": 2}).fit(X, oracle=same)
+    assert 20 <= PairwiseClusterer("evidence", budget=300, parameters={"steady": 20}).fit(X, oracle=same).n_questions_ < 150
+    for wrong in (-1, 2.5, True, "long"):
+        with pytest.raises(InputError, match=f"steady is {wrong!r}: it must be a number of answers"):
+            PairwiseClusterer("evidence", parameters={"steady": wrong}).fit(X, oracle=same)
+    with pytest.raises(InputError, match="it takes stop, steady and wrong_answers"):
+        PairwiseClusterer("evidence", parameters={"speed": 1}).fit(X, oracle=same)
     with pytest.raises(InputError, match=r"wrong answers are none, estimate, or two rates"):
         PairwiseClusterer("evidence", parameters={"wrong_answers": "few"}).fit(X, oracle=same)
