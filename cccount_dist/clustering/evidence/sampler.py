@@ -26,6 +26,7 @@ from storage.errors import InputError
 
 ALWAYS = 20  # answers up to which every partition is made from the micro-clusters up …
 FEWER = 5000  # … or every second, third, … one, where there are so many micro-clusters, twice as many, …
+SURE = 2  # answers from which the threshold is where the F rule puts it: one "same" alone made one group of hundreds of classes
 EVERY = 10  # and then after so many answers, a hundredth of the micro-clusters, or a tenth of the answers so far
 # Beyond so many items nothing is learned: it takes as long as the first pass, questions after it a quarter longer, and what it
 # gains there has not been measured.
@@ -188,7 +189,7 @@ class EvidenceSampler:
             learned_at = answers
         micro = builder.micro
         evidence = summed(micro, self._cases, count.evidence)
-        theta = old.worth.theta
+        theta = old.worth.theta * min(1.0, answers / SURE)
         if whole:
             partition = builder.whole(model, theta, evidence)
             whole_at = answers
