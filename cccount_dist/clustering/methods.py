@@ -143,7 +143,7 @@ def check_told(method: str, clusters: int | None, parameters: Mapping[str, str |
             elif name == "steady":
                 if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                     raise InputError(
-                        f"steady is {value!r}: it must be a number of answers, such as 30 (0: never stop before the budget)"
+                        f"steady is {value!r}: it must be a number of answers, such as 40 (0: never stop before the budget)"
                     )
             elif name != "stop":
                 raise InputError(f"evidence has no parameter {name!r}: it takes stop, steady and wrong_answers")
