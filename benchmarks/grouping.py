@@ -127,22 +127,10 @@ def main() -> None:
 
 def scored(chosen: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
     """Yield after every row which table has a new one, and all of it."""
-    heads = [
-        "set",
-        "items",
-        "classes",
-        "method",
-        "wrong",
-        "questions",
-        "start",
-        "lowest",
-        "dip",
-        "NMI",
-        "ARI",
-        "best",
-        "clusters",
-    ]
-    lines = head([*heads, "count", "first pass", "a question"])
+    lines = head([
+        "set", "items", "classes", "method", "wrong", "questions", "start", "lowest", "dip", "NMI", "ARI", "best", "clusters",
+        "count", "first pass", "a question",
+    ])  # fmt: skip
     rules = [*(f"F = {level:g}" for level in chosen.stop), *(f"steady {answers}" for answers in chosen.steady)]
     ends = head(["set", "wrong", *rules, "end"]) if rules else []
     for name, data in the_sets(chosen):
@@ -161,8 +149,7 @@ def row(name: str, items: int, method: str, wrong: float, runs: list[Scores]) ->
     spread = float(np.std([one.ari for one in runs]))
     return cells(
         name, f"{items:,}", str(runs[0].classes), method, f"{wrong:.0%}", f"{mean(runs, 'asked'):.0f}",
-        f"{mean(runs, 'start'):.3f}", f"{mean(runs, 'lowest'):.3f}", f"{mean(runs, 'dip'):.3f}",
-        f"{mean(runs, 'nmi'):.3f}",
+        f"{mean(runs, 'start'):.3f}", f"{mean(runs, 'lowest'):.3f}", f"{mean(runs, 'dip'):.3f}", f"{mean(runs, 'nmi'):.3f}",
         f"{mean(runs, 'ari'):.3f} ± {spread:.3f}", f"{mean(runs, 'best'):.3f}", f"{mean(runs, 'clusters'):.0f}",
         f"{mean(runs, 'count'):.0f}", f"{mean(runs, 'first_seconds'):.1f} s", f"{mean(runs, 'milliseconds'):.0f} ms",
     )  # fmt: skip

@@ -47,6 +47,11 @@ class Count:
     votes: Floats  # (c,) answers "same" minus answers "different" of those cases
     lessons: Floats  # (c,) the log-odds that these votes are
 
+    @property
+    def answers(self) -> int:
+        """How many answers count."""
+        return int((self.evidence != 0.0).sum())
+
 
 class Cases:
     """All questions so far, with the replies as they are now."""

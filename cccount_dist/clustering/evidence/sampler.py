@@ -53,14 +53,9 @@ class _State:
     steady_at: int  # answers when that was
 
     @property
-    def answers(self) -> int:
-        """Answers that count."""
-        return int((self.count.evidence != 0.0).sum())
-
-    @property
     def steady_answers(self) -> int:
-        """The last ones of them, which left the groups as they were."""
-        return self.answers - self.steady_at
+        """The last answers, which left the groups as they were."""
+        return self.count.answers - self.steady_at
 
 
 class EvidenceSampler:
@@ -142,7 +137,7 @@ class EvidenceSampler:
     def warning(self) -> str | None:
         """Return what the person who pays for the answers should know: after 50 of them, that the embedding hardly helps."""
         state = self._look()[0]
-        votes, answered = state.count.votes, state.answers
+        votes, answered = state.count.votes, state.count.answers
         if answered < HOPELESS_AFTER or (votes > 0).mean() >= HOPELESS_SAME or state.worth.quality >= HOPELESS_QUALITY:
             return None
         return (
@@ -174,7 +169,7 @@ class EvidenceSampler:
         changed = np.flatnonzero(before != count.evidence)
         if len(changed) == 0:
             return replace(old, count=count)
-        answers = int((count.evidence != 0.0).sum())
+        answers = count.answers
         items = len(self._items.usable)
         learns = items <= LEARN_UP_TO and answers >= max(LEARN_AT, items // LEARN_ITEMS, 2 * learned_at)
         late = answers - old.whole_at >= max(EVERY, builder.micro.count // 100, old.whole_at // 10)

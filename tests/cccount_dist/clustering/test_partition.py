@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from cccount_dist.clustering.evidence.agglomerate import LARGE, LEAST_SAID, MARGIN
 from cccount_dist.clustering.evidence.bridges import NEAREST
 from cccount_dist.clustering.evidence.micro import Micro, make_micro
-from cccount_dist.clustering.evidence.model import prior
+from cccount_dist.clustering.evidence.model import Model, prior, probability
 from cccount_dist.clustering.evidence.partition import Builder, Evidence, Partition
+from cccount_dist.clustering.evidence.questions import worth
 from cccount_dist.clustering.evidence.space import sharpened
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from tests.cccount_dist.samplers import blobs
@@ -161,3 +162,28 @@ def test_a_pair_that_is_no_candidate_becomes_one_when_it_is_asked_about() -> Non
     partition = Builder(sparse).whole(prior(), 30.0, held)
     assert partition.blocks == MICRO.count - 1
     assert partition.block[0] == partition.block[5]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 20))
+def test_the_worth_of_questions_is_what_the_probabilities_and_sizes_say(seed: int, count: int) -> None:
+    random = np.random.default_rng(seed)
+    root = random.normal(size=(4, 4))
+    model = Model(prior().weight + random.normal(size=4) * [1.0, 0.2, 2.0, 0.2], root @ root.T)
+    partition = Builder(MICRO).whole(model, 0.0, evidence(random, count))
+    found, level = worth(MICRO, partition, model, 0.0), 0.5
+    pairs, merges, size, items = partition.pairs, partition.merges, partition.size, MICRO.size.sum()
+
+    def drop(a: float, b: float) -> float:
+        return float((a + b) * np.log(a + b) - a * np.log(a) - b * np.log(b)) / float(items)
+
+    assert found.same == pytest.approx(probability(model, pairs.features, pairs.evidence))
+    assert found.held == pytest.approx(probability(model, merges.features, merges.evidence))
+    least = [drop(size[a], size[b]) * p * level * 2 for a, b, p in zip(pairs.first, pairs.second, found.same, strict=True)]
+    assert (found.pair >= np.array(least) - 1e-12).all()  # more where a block has strayed
+    for t, p in enumerate(found.held):
+        left, right = (
+            MICRO.size[partition.micros(int(head), int(number))].sum()
+            for head, number in ((merges.left[t], merges.left_count[t]), (merges.right[t], merges.right_count[t]))
+        )
+        assert found.merge[t] == pytest.approx(drop(left, right) * (1 - p) * level * 2)
