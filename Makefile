@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 
-.PHONY: help setup demo test lint types unit audit faults kernels clean
+.PHONY: help setup demo test lint types unit audit faults attack kernels clean
 help:            ## this list
 	@grep -E '^[a-z]+: *.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
@@ -20,9 +20,10 @@ demo: setup      ## the whole way on bundled images, with a kill in the middle; 
 	$(BIN)/cccount demo --directory demo
 
 test: lint types unit audit  ## everything that CI runs
-lint: setup      ## ruff: rules and format
+lint: setup      ## ruff: rules and format; the order of imports between rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo
 types: setup     ## mypy, strict, over code and tests
 	$(BIN)/mypy
 unit: setup      ## every test, a file at a time on each core
@@ -32,6 +33,8 @@ audit: setup     ## known vulnerabilities of the pinned versions, where an advis
 	infra/audit $(BIN)
 faults: setup    ## the long form of the fault suite: 200 faults, about half an hour; writes docs/faults.md
 	$(BIN)/python -m tests.faults --faults 200
+attack: setup    ## the long form of the attacks on the review server, about five minutes; writes docs/attack.md
+	$(BIN)/python -m tests.attack
 
 kernels:         ## forget compiled kernels: numba does not notice when a file that a kernel imports has changed
 	find storage cccount_dist flows tests benchmarks -name '*.nb[ic]' -delete

@@ -6,7 +6,7 @@
     python -m benchmarks.counting --data FOLDER --stop 0.3 --runs 100             # coverage of runs that stop at a width
     … --write pairs|noise|pages|stop|repeating                                    # put the table into docs/counting.md
 
-The runs are those of `cccount benchmark counting` (`flows/benchmark.py`): on Dask, kept in `--results`, not made twice.
+The runs are those of `cccount benchmark counting` (`flows/stages/benchmark.py`): on Dask, kept in `--results`, not made twice.
 """
 
 import argparse
@@ -15,8 +15,9 @@ from pathlib import Path
 
 from benchmarks.countingsets import SETS, find
 from benchmarks.pasting import paste
-from flows.benchmark import HEAD, STOP_HEAD, benchmark_counting, make_plan, table
-from flows.compute import open_client
+from flows.compute.clients import open_client
+from flows.stages.benchmark import HEAD, STOP_HEAD, benchmark_counting, make_plan, table
+from flows.stages.benchmarkoptions import BenchmarkOptions
 
 PAGE = Path(__file__).parent.parent / "docs" / "counting.md"
 
@@ -43,20 +44,16 @@ def main() -> None:
     parser.add_argument("--write", metavar="NAME", help="put the table into docs/counting.md, between the marks of this name")
     given = parser.parse_args()
     sources = [source for name in given.sets.split(",") if (source := find(name, given.data)) is not None]
-    plans = [
-        make_plan(
-            method,
-            given.efforts,
-            given.noise,
-            given.repeating,
-            given.wrong_answers,
-            given.grid,
-            given.search,
-            given.stop,
-            page_cost=given.page_cost,
-        )
-        for method in given.methods.split(",")
-    ]
+    options = BenchmarkOptions(
+        efforts=given.efforts,
+        noise=given.noise,
+        repeating=given.repeating,
+        wrong_answers=given.wrong_answers,
+        grid=given.grid,
+        search=given.search,
+        stop=given.stop,
+    )
+    plans = [make_plan(method, options, page_cost=given.page_cost) for method in given.methods.split(",")]
     lines = (HEAD if given.stop is None else STOP_HEAD).splitlines()
     with nullcontext() if given.finished else open_client(workers=given.processes) as client:
         for source in sources:

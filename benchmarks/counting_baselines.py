@@ -13,8 +13,7 @@ from pathlib import Path
 
 from benchmarks.countingsets import find
 from benchmarks.pasting import paste
-from cccount_dist.counting.baselines.accuracy import kmeans_accuracy
-from cccount_dist.counting.baselines.together import counts_without_people
+from cccount_dist.counting.baselines.together import counts_without_people, kmeans_accuracy
 from cccount_dist.counting.labelled import LabelledSet, load
 from cccount_dist.counting.trials import Plan, run_trial
 from cccount_dist.similarity.inmemory import neighbors_in_memory

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.counting.placing.rates import EXACT
-from cccount_dist.counting.placing.sampler import PlacingSampler
+from cccount_dist.counting.placing.placing_sampler import PlacingSampler
 from cccount_dist.sampling.drive import drive
+from cccount_dist.sampling.errorrates import EXACT
 from cccount_dist.sampling.oracles import LabelOracle
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from cccount_dist.similarity.sharp import REACH, SharpRows

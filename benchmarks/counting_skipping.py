@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.countingsets import find
 from benchmarks.pasting import paste
 from cccount_dist.counting.labelled import LabelledSet, load
-from cccount_dist.counting.placing.sampler import PlacingSampler
+from cccount_dist.counting.placing.placing_sampler import PlacingSampler
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import LabelOracle
 from cccount_dist.similarity.metrics import prepare

@@ -21,9 +21,10 @@ from PIL import Image
 from cccount_dist.embedding.encoders import available_encoders, open_encoder
 from cccount_dist.embedding.encoders.onnx import OnnxEncoder
 from cccount_dist.embedding.images import load_image, resized
-from flows.compute import open_client
-from flows.embed import embed
-from flows.initialise import initialise
+from flows.compute.clients import open_client
+from flows.stages.embed import embed
+from flows.stages.initialise import initialise
+from flows.stages.options import InitOptions
 
 SIDE = 112
 MOST_FILES = 10_000
@@ -83,15 +84,15 @@ def main() -> None:
         manifest = write_images(folder, options.items)
         for name in options.encoders:
             workspace = str(folder / f"workspace-{name.replace(':', '-').replace('/', '-')}")
-            initialise(workspace, manifest=str(manifest))
+            initialise(workspace, InitOptions(manifest=str(manifest)))
             with open_client(workers=options.workers) as client:  # a new one: the peak of memory is of this encoder alone
                 before = bare_on_all(client, name, folder)
                 report = embed(workspace, encoder=name, client=client)
                 forward = (before + bare_on_all(client, name, folder)) / 2
-            rate = report["items_per_second"]
-            peak = report["peak_worker_bytes"] / 2**20
+            rate = report.items_per_second
+            peak = report.peak_worker_bytes / 2**20
             print(
-                f"| {name} | {report['dimensions']} | {rate:,.0f} | {forward:,.0f} | {rate / forward:.2f} | {peak:,.0f} MiB |",
+                f"| {name} | {report.dimensions} | {rate:,.0f} | {forward:,.0f} | {rate / forward:.2f} | {peak:,.0f} MiB |",
                 flush=True,
             )
 

@@ -22,8 +22,8 @@ import numpy as np
 
 from benchmarks.groupingsets import SETS, USUAL, Data, loaded
 from benchmarks.pasting import paste
-from cccount_dist.clustering.methods import METHODS, GroupingInputs, make_grouper, resolve_method
-from cccount_dist.metrics import ari, nmi
+from cccount_dist.clustering.agreement import ari, nmi
+from cccount_dist.clustering.methods import GroupingInputs, grouping_method, grouping_methods, make_grouper
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import answer_batch
 from cccount_dist.sampling.oracles import LabelOracle
@@ -107,7 +107,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=USUAL)
-    parser.add_argument("--methods", nargs="+", choices=["auto", *METHODS], default=["auto"])
+    parser.add_argument("--methods", nargs="+", choices=["auto", *grouping_methods()], default=["auto"])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--noise", nargs="+", type=float, default=[0.0, 0.05])
     parser.add_argument("--batch", type=int, default=1)
@@ -134,7 +134,7 @@ def scored(chosen: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
     rules = [*(f"F = {level:g}" for level in chosen.stop), *(f"steady {answers}" for answers in chosen.steady)]
     ends = head(["set", "wrong", *rules, "end"]) if rules else []
     for name, data in the_sets(chosen):
-        for method in dict.fromkeys(map(resolve_method, chosen.methods)):
+        for method in dict.fromkeys(grouping_method(name).name for name in chosen.methods):
             for wrong in chosen.noise:
                 budget = chosen.budget or SETS[name][1]
                 runs = [run(data, method, budget, wrong, seed, chosen.batch) for seed in range(chosen.seeds)]

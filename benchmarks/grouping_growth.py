@@ -19,8 +19,8 @@ import numpy as np
 from benchmarks.grouping import PAGE, cells, head
 from benchmarks.groupingsets import modes
 from benchmarks.pasting import paste
-from cccount_dist.clustering.methods import METHODS, GroupingInputs, make_grouper
-from cccount_dist.metrics import ari
+from cccount_dist.clustering.agreement import ari
+from cccount_dist.clustering.methods import GroupingInputs, grouping_methods, make_grouper
 from cccount_dist.sampling.types import Answer
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from cccount_dist.similarity.metrics import prepare
@@ -60,7 +60,7 @@ def exponent(rows: list[dict[str, float]], field: str) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=["evidence", "apc"])
+    parser.add_argument("--methods", nargs="+", choices=grouping_methods(), default=["evidence", "apc"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[10_000, 100_000])
     parser.add_argument("--each", type=float, default=0.04, help="questions for each item")
     parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE}")

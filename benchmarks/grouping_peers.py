@@ -17,9 +17,9 @@ import numpy as np
 from benchmarks.grouping import PAGE, cells, head, run
 from benchmarks.groupingsets import SETS, Data, loaded
 from benchmarks.pasting import paste
+from cccount_dist.clustering.agreement import ari, nmi
 from cccount_dist.clustering.baselines.asking import Asker
-from cccount_dist.clustering.baselines.methods import BASELINES
-from cccount_dist.metrics import ari, nmi
+from cccount_dist.clustering.baselines.byname import BASELINES
 from cccount_dist.similarity.metrics import prepare
 
 OURS = ("evidence", "apc")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from cccount_dist.clustering.views import join_views
+from cccount_dist.similarity.views import join_views
 
 Data = tuple[NDArray[np.float32], NDArray[np.int64]]
 

@@ -17,15 +17,13 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits, load_iris
 
 from benchmarks.stored import Runs, table
-from cccount_dist.clustering.hacc.baseline import RandomConstraints
+from cccount_dist.clustering.agreement import jcc, rwcp
+from cccount_dist.clustering.baselines.random_constraints import RandomConstraints
+from cccount_dist.clustering.hacc.beliefs import Beliefs, agreements, many_runs, pooled
 from cccount_dist.clustering.hacc.build import knowledge_of
-from cccount_dist.clustering.hacc.condense import condense
-from cccount_dist.clustering.hacc.consensus import agreements, many_runs
-from cccount_dist.clustering.hacc.engine import Beliefs, Engine
-from cccount_dist.clustering.hacc.forest import grow
-from cccount_dist.clustering.hacc.metrics import jcc, rwcp
-from cccount_dist.clustering.hacc.order import order_of, squared_distances
-from cccount_dist.clustering.hacc.pooled import pooled
+from cccount_dist.clustering.hacc.engine import Engine
+from cccount_dist.clustering.hacc.forest import grow, order_of, squared_distances
+from cccount_dist.clustering.hacc.units import condense
 from cccount_dist.clustering.methods import GroupingInputs, make_grouper
 from cccount_dist.clustering.pckmeans import pckmeans
 from cccount_dist.clustering.result import Grouping

@@ -22,11 +22,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cccount_dist.campaign import Campaign, Response
+from cccount_dist.campaign.campaign import Campaign, Response
 from cccount_dist.sampling.logged import questions_table
 from cccount_dist.sampling.types import Question
 from storage.campaigns import CampaignFolder
 from storage.collection import collection_table
+from storage.schema import ESTIMATES
 from storage.settings import Goal, Settings
 from storage.workspace import Workspace
 from tests.servers import free_port
@@ -60,7 +61,8 @@ class Outcome:
 
 def serve(root: str, port: int) -> None:
     """`cccount review`, until it is killed."""
-    from flows.review import ReviewOptions, review
+    from flows.serving.options import ReviewOptions
+    from flows.serving.review import review
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     review(root, ReviewOptions(port=port, advance=False, gold=0.0, repeats=0.0, annotator="ana"), as_json=True)
@@ -141,11 +143,11 @@ def _wait_for(port: int) -> None:
 
 def step(root: str, campaign: str) -> None:
     """One step, as `cccount advance` takes it."""
-    from flows.campaign import advance
+    from flows.stages.campaigns import advance_campaign
 
     os.environ["NO_COLOR"] = "1"
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    advance(root, campaign)
+    advance_campaign(root, campaign)
 
 
 def answer_some(root: str, campaign: str, labels: NDArray[np.int64], count: int) -> int:
@@ -159,10 +161,8 @@ def run_campaign(
     root: str, campaign: str, labels: NDArray[np.int64], *, budget: int, kills: int, until: float = math.inf, seed: int = 0
 ) -> int:
     """Answer a campaign to its end, with `kills` kills of `advance` on the way; return how many there were."""
-    from flows.counting import CountOptions, count
-
     chance = random.Random(seed)
-    count(root, campaign, CountOptions(method="placing", budget=budget, seed=3))
+    Campaign.create(root, campaign, "count", method="placing", budget=budget, seed=3).advance(to_the_end=True)
     killed, rounds, at_once = 0, 0, 10
     durations = [0.2]
     while answer_some(root, campaign, labels, at_once):
@@ -191,7 +191,7 @@ def run_campaign(
 def content(root: str, campaign: str) -> tuple[pa.Table, pa.Table, list[dict[str, object]]]:
     """A campaign without what the clock says."""
     folder = CampaignFolder(Workspace.open(root), campaign)
-    estimates = folder.estimates().drop_columns(["refreshed_at"]).to_pylist()
+    estimates = folder.read_table(ESTIMATES).drop_columns(["refreshed_at"]).to_pylist()
     return folder.log.questions().drop_columns(["asked_at"]), folder.log.answers().drop_columns(["answered_at"]), estimates[-1:]
 
 

@@ -21,13 +21,14 @@ from benchmarks.pasting import paste
 def _digits(folder: Path, items: int) -> tuple[Path, NDArray[np.int64]]:
     from sklearn.datasets import load_digits
 
-    from flows import stages
-    from flows.initialise import initialise
+    from flows.stages.initialise import initialise
+    from flows.stages.options import InitOptions
+    from flows.stages.registry import NEIGHBORS
 
     data = load_digits()
     np.savez(folder / "digits.npz", x=data.data[:items].astype(np.float32))
-    initialise(str(folder / "advance"), images=None, manifest=None, embeddings=str(folder / "digits.npz"), labels=None)
-    stages.neighbors(str(folder / "advance"), k=10, workers=1)
+    initialise(str(folder / "advance"), InitOptions(embeddings=(str(folder / "digits.npz"),)))
+    NEIGHBORS(str(folder / "advance"), k=10, workers=1)
     return folder / "advance", data.target[:items]
 
 

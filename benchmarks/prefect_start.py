@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 RUNS = 3
-FLOW = "import sys; from flows.scheduled import verify; verify(sys.argv[1])"
+FLOW = "import sys; from flows.orchestration.scheduled import verify; verify(sys.argv[1])"
 
 
 def seconds(command: list[str], environment: dict[str, str]) -> tuple[float, bool]:

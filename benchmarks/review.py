@@ -79,7 +79,7 @@ def people_at_once(folder: Path, annotators: int, seconds: float, pause: float) 
     tokens = [Annotators(workspace).add(f"annotator {number}") for number in range(annotators)]
     times: dict[str, list[float]] = {"answer": [], "answer, as the client sees it": [], "eight sheets": []}
     doubled: list[int] = []
-    with serving(folder / "people") as url:
+    with serving(folder / "people", *QUIET) as url:
         ends = time.monotonic() + seconds
         threads = [
             threading.Thread(target=annotate, args=(url, token, ends, pause, times, doubled), daemon=True) for token in tokens
@@ -123,23 +123,13 @@ def told(response: httpx.Response) -> float:
     return float(response.headers["server-timing"].partition("dur=")[2])
 
 
+QUIET = ("--no-advance", "--gold", "0", "--repeats", "0")  # nothing but what is measured
+
+
 @contextmanager
-def serving(workspace: Path) -> Iterator[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "flows",
-        "review",
-        str(workspace),
-        "--port",
-        "0",
-        "--json",
-        "--no-advance",
-        "--gold",
-        "0",
-        "--repeats",
-        "0",
-    ]
+def serving(workspace: Path, *options: str) -> Iterator[str]:
+    """`cccount review` on a free port, with further options, as long as it is wanted."""
+    command = [sys.executable, "-m", "flows", "review", str(workspace), "--port", "0", "--json", *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     if process.stdout is None:
         raise SystemExit("the server has no standard output")
@@ -161,7 +151,7 @@ def in_the_browser(folder: Path) -> list[Row]:
     workspace = make_gallery(folder / "gallery", size=(640, 480))
     start_campaign(workspace, "census", pairs_of(48, 2 * BROWSER_ANSWERS + 40))
     rows = []
-    with serving(folder / "gallery/workspace") as url, sync_playwright() as playwright:
+    with serving(folder / "gallery/workspace", *QUIET) as url, sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"]
         browser = playwright.chromium.launch(executable_path=chromium, args=flags)
         for delay in (0, 100):

@@ -21,7 +21,7 @@ CLUSTERS = 500
 SAMPLES_PER_SECOND = 20
 
 
-def write_vectors(path: Path, items: int, dimensions: int) -> None:
+def write_vectors(path: Path, items: int, dimensions: int, noise: float = 0.8) -> None:
     """Gaussian clusters of unequal sizes, written block by block; key `x` and `y` as `cccount init` reads them."""
     random = np.random.default_rng(0)
     centres = random.normal(size=(CLUSTERS, dimensions))
@@ -30,7 +30,7 @@ def write_vectors(path: Path, items: int, dimensions: int) -> None:
     vectors = np.empty((items, dimensions), np.float32)
     for start in range(0, items, 16384):
         block = labels[start : start + 16384]
-        vectors[start : start + len(block)] = centres[block] + 0.8 * random.normal(size=(len(block), dimensions))
+        vectors[start : start + len(block)] = centres[block] + noise * random.normal(size=(len(block), dimensions))
     np.savez(path, x=vectors, y=labels)
 
 

@@ -59,13 +59,13 @@ def command(*arguments: str, **variables: str) -> dict[str, float]:
 
 
 def on_workers(
-    place: str, products: Sequence[str], stage: Callable[[Any], dict[str, Any]], sizes: Sequence[int], repeats: int
+    place: str, products: Sequence[str], stage: Callable[[Any], float], sizes: Sequence[int], repeats: int
 ) -> dict[int, tuple[float, float]]:
     """Seconds that the stage itself reports on local clusters of these sizes, and the CPU seconds of the busiest worker.
 
     The first pass of each cluster loads kernels and models, and does not count.
     """
-    from flows.compute import open_client
+    from flows.compute.clients import open_client
 
     def run(size: int) -> tuple[float, float]:
         with open_client(workers=size) as client:
@@ -74,9 +74,9 @@ def on_workers(
                 for name in products:
                     shutil.rmtree(Path(place) / name, ignore_errors=True)
                 before = client.run(time.process_time)
-                report = stage(client)
+                seconds = stage(client)
             spent = [now - before[worker] for worker, now in client.run(time.process_time).items()]
-            return float(report["seconds"]), max(spent)
+            return seconds, max(spent)
 
     return best(repeats, {size: (lambda s=size: run(s)) for size in sizes})  # type: ignore[misc]
 
@@ -84,19 +84,19 @@ def on_workers(
 def neighbors_on(
     folder: Path, items: int, dimensions: int, sizes: Sequence[int], repeats: int, engine: str = "exact"
 ) -> dict[int, tuple[float, float]]:
-    from flows.neighbors import neighbors
+    from flows.stages.neighbors import neighbors
 
     place, vectors = str(folder / "vectors"), folder / "x.npy"
     np.save(vectors, np.random.default_rng(0).standard_normal((items, dimensions), np.float32))
     command("init", place, "--embeddings", str(vectors))
     products = ("neighbors.zarr", "markers/neighbors-index", "markers/neighbors-similarity", "markers/neighbors-degree")
-    return on_workers(place, products, lambda client: neighbors(place, k=K, engine=engine, client=client), sizes, repeats)
+    return on_workers(place, products, lambda client: neighbors(place, k=K, engine=engine, client=client).seconds, sizes, repeats)
 
 
 def embed_on(folder: Path, items: int, repeats: int) -> dict[int, tuple[float, float]]:
     from PIL import Image
 
-    from flows.embed import embed
+    from flows.stages.embed import embed
 
     images, place = folder / "images", str(folder / "pictures")
     images.mkdir()
@@ -106,7 +106,7 @@ def embed_on(folder: Path, items: int, repeats: int) -> dict[int, tuple[float, f
         Image.fromarray(noise).resize((320, 240)).save(images / f"{number:05d}.jpg", quality=85)
     command("init", place, "--images", str(images))
     products = ("embeddings.zarr", "markers/embeddings")
-    return on_workers(place, products, lambda client: embed(place, encoder=ENCODER, client=client), WORKERS, repeats)
+    return on_workers(place, products, lambda client: embed(place, encoder=ENCODER, client=client).seconds, WORKERS, repeats)
 
 
 def scaling_table(what: str, part: dict[str, float]) -> list[str]:

@@ -34,9 +34,9 @@ from benchmarks.spectral_sets import (
 )  # fmt: skip
 from benchmarks.spectral_step import step
 from benchmarks.stored import Runs, table
+from cccount_dist.clustering.spectral.assigning import place
 from cccount_dist.clustering.spectral.parameters import Missing
-from cccount_dist.clustering.spectral.placing import place
-from cccount_dist.clustering.spectral.sampler import Rule, SpectralSampler
+from cccount_dist.clustering.spectral.spectral_sampler import Rule, SpectralSampler
 from cccount_dist.sampling.types import Answer
 
 METHODS: dict[str, tuple[Rule, bool]] = {

@@ -8,10 +8,10 @@ from sklearn.datasets import load_digits, load_iris
 
 from benchmarks.spectral_sets import Floats, Labels, ask_until, complete, exact, graph_of, some_classes
 from benchmarks.stored import Runs, table
-from cccount_dist.clustering.spectral.placing import place
-from cccount_dist.clustering.spectral.sampler import SpectralSampler
+from cccount_dist.clustering.agreement import ari
+from cccount_dist.clustering.spectral.assigning import place
+from cccount_dist.clustering.spectral.spectral_sampler import SpectralSampler
 from cccount_dist.clustering.spectral.spectrum import spectrum
-from cccount_dist.metrics import ari
 
 
 def groups(runs: int, done: Runs) -> list[str]:

@@ -10,9 +10,9 @@ import numpy as np
 
 from benchmarks.spectral_sets import Floats, Labels, Sets, complete, error, graph_of
 from benchmarks.stored import Runs, table
+from cccount_dist.clustering.spectral.assigning import place
 from cccount_dist.clustering.spectral.filled import filled_with, share_of_places
 from cccount_dist.clustering.spectral.lowrank import low_rank
-from cccount_dist.clustering.spectral.placing import place
 from cccount_dist.clustering.spectral.shepard import places
 from cccount_dist.clustering.spectral.spectrum import spectrum
 

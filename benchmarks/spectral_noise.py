@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.spectral_sets import ENOUGH, FILLINGS, Floats, Labels, Sets, complete, error, share_to
 from benchmarks.stored import Runs, table
 from cccount_dist.clustering.spectral.parameters import Missing
-from cccount_dist.clustering.spectral.sampler import SpectralSampler
+from cccount_dist.clustering.spectral.spectral_sampler import SpectralSampler
 from cccount_dist.sampling.types import Answer
 
 DEVIATION = 0.2

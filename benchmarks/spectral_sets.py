@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits, load_iris, load_wine
 
+from cccount_dist.clustering.spectral.assigning import place
 from cccount_dist.clustering.spectral.graph import RatedGraph
 from cccount_dist.clustering.spectral.parameters import Missing
-from cccount_dist.clustering.spectral.placing import place
-from cccount_dist.clustering.spectral.sampler import SpectralSampler
+from cccount_dist.clustering.spectral.spectral_sampler import SpectralSampler
 from cccount_dist.clustering.spectral.spectrum import Spectrum, spectrum
 from cccount_dist.sampling.types import Answer
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from benchmarks.spectral_sets import FILLINGS, Floats, Labels, Sets, complete, error, graph_of, waveforms
 from benchmarks.stored import Runs, table
+from cccount_dist.clustering.spectral.assigning import place
 from cccount_dist.clustering.spectral.filled import filled
 from cccount_dist.clustering.spectral.graph import RatedGraph
 from cccount_dist.clustering.spectral.parameters import Missing
-from cccount_dist.clustering.spectral.placing import place
 from cccount_dist.clustering.spectral.scan import best_of_matrix, best_pair
 from cccount_dist.clustering.spectral.sensitivity import all_changes, sensitivity
 from cccount_dist.clustering.spectral.spectrum import spectrum

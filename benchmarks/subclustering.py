@@ -17,10 +17,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.methods import METHODS, NEEDS_CLUSTERS, GroupingInputs, make_grouper
+from cccount_dist.clustering.methods import GroupingInputs, grouping_method, grouping_methods, make_grouper
 from cccount_dist.clustering.pckmeans import pckmeans
 from cccount_dist.counting.pair_choosers import ExplorePairs
-from cccount_dist.metrics import SubclusterScores, subcluster_scores
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import answer_batch
 from cccount_dist.sampling.oracles import LabelOracle
@@ -40,7 +39,8 @@ from cccount_dist.subclustering.baselines import (
 )
 from cccount_dist.subclustering.fast_pam import restricted_pam
 from cccount_dist.subclustering.passive import Options, draw_candidates, subcluster
-from cccount_dist.subclustering.sampler import ActiveSubclustering
+from cccount_dist.subclustering.scores import SubclusterScores, subcluster_scores
+from cccount_dist.subclustering.subcluster_sampler import ActiveSubclustering
 
 Vectors = NDArray[np.float32]
 Labels = NDArray[np.int64]
@@ -203,9 +203,8 @@ def until_goal(x: Vectors, y: Labels, options: Options, most: int) -> tuple[int 
 def grouped(method: str, x: Vectors, y: Labels, clusters: int, size: int, budget: int, seed: int) -> SubclusterScores:
     """What a grouping sampler makes of so many questions, cut down to n images of each of its K largest clusters."""
     near = neighbors_in_memory(x, min(50, len(x) - 1))
-    sampler = make_grouper(
-        method, GroupingInputs(x, near.index, near.similarity, seed, clusters if method in NEEDS_CLUSTERS else None)
-    )
+    told = clusters if "clusters" in grouping_method(method).needs else None
+    sampler = make_grouper(method, GroupingInputs(x, near.index, near.similarity, seed, told))
     oracle, constraints, asked = LabelOracle(y), Constraints(), 0
     while asked < budget and (questions := sampler.ask(min(16, budget - asked))):
         replies = answer_batch(questions, constraints, oracle)
@@ -251,7 +250,7 @@ def curves(chosen: argparse.Namespace) -> None:
         scores = explored(x, y, clusters, size, budget, 0)
         row(name, clusters, size, "Explore-Consolidate + PCK-means", f"{budget:,}", *cells_of(scores), "")
         for method in chosen.methods:
-            if method not in METHODS:
+            if method not in grouping_methods():
                 print(f"{method} is left out: this version has no such grouping method", file=sys.stderr)
                 continue
             scores = grouped(method, x, y, clusters, size, budget, 0)

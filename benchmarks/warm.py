@@ -3,9 +3,8 @@ pandas, so that each of a thousand starts costs milliseconds and kills fall into
 
 import numpy as np
 
-import flows.campaign
-import flows.counting
-import flows.review
+import flows.serving.review
+import flows.stages.campaigns
 from cccount_dist import ClusterCounter
 from cccount_dist.sampling.ledger import LoggedAnswer
 from cccount_dist.sampling.logged import answers_table

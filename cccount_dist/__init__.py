@@ -1,20 +1,30 @@
-"""The science of cccount: encoders, similarity, constraints, samplers, estimators, campaigns, reports."""
+"""The science of cccount: encoders, similarity, constraints, samplers, estimators, campaigns, reports.
+
+Campaign           a campaign of a workspace: ask, tell, advance, result, report
+ClusterCounter     how many clusters there are, in memory, by scikit-learn's conventions
+PairwiseClusterer  which items belong together, in the same way
+Response           what somebody answered
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cccount_dist.campaign import Campaign, Response
-    from cccount_dist.clusterer import PairwiseClusterer
-    from cccount_dist.counter import ClusterCounter
+    from cccount_dist.campaign.campaign import Campaign, Response
+    from cccount_dist.estimators.clusterer import PairwiseClusterer
+    from cccount_dist.estimators.counter import ClusterCounter
 
 _HOMES = {
-    "Campaign": "cccount_dist.campaign",
-    "ClusterCounter": "cccount_dist.counter",
-    "PairwiseClusterer": "cccount_dist.clusterer",
-    "Response": "cccount_dist.campaign",
+    "Campaign": "cccount_dist.campaign.campaign",
+    "ClusterCounter": "cccount_dist.estimators.counter",
+    "PairwiseClusterer": "cccount_dist.estimators.clusterer",
+    "Response": "cccount_dist.campaign.campaign",
 }
 __all__ = ["Campaign", "ClusterCounter", "PairwiseClusterer", "Response"]
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
 def __getattr__(name: str) -> object:

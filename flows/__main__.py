@@ -1,6 +1,13 @@
-"""`python -m flows` is the `cccount` command."""
+"""`python -m flows` is the `cccount` command. Loading it takes a moment, in which Ctrl-C is understood already."""
 
-from flows.cli import main
+from flows.commands import interrupt
+
+
+def main() -> None:
+    from flows.commands.cli import main as command
+
+    command()
+
 
 if __name__ == "__main__":
-    main()
+    interrupt.run(main)

@@ -7,7 +7,6 @@ Memory is a few times the shard (16,384 rows at most by default); to ask what is
 
 import hashlib
 import json
-import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
@@ -21,7 +20,10 @@ from storage.errors import ConflictError, CorruptionError, InputError, Workspace
 from storage.layout import CHUNK_ROWS, JSON, Layout
 from storage.objects import Objects
 from storage.problems import Problem
+from storage.reading import known_errors
 from storage.schema import ArraySpec
+from storage.stamp import intact, stamped
+from storage.typed import value_of
 
 _MOST_SHARD_ROWS = 16_384
 
@@ -47,8 +49,12 @@ class _Marker:
 
     @classmethod
     def parse(cls, data: bytes) -> Self:
+        if intact(data) is False:
+            raise ValueError("its bytes are not those that were written")
         fields = json.loads(data)
-        return cls(str(fields["generation"]), int(fields["size"]), str(fields["digest"]), dict(fields["notes"]))
+        bytes.fromhex(digest := value_of(fields["digest"], str, "digest"))
+        size = value_of(fields["size"], int, "size")
+        return cls(value_of(fields["generation"], str, "generation"), size, digest, dict(fields["notes"]))
 
 
 class ShardedArray:
@@ -83,7 +89,7 @@ class ShardedArray:
         """
         wanted = layout.plain(attributes, f"attributes of {spec.name}")
         rows = shard_rows if shard_rows is not None else default_shard_rows(shape[0])
-        new = Layout(tuple(shape), rows, np.dtype(spec.dtype).name, wanted, secrets.token_hex(8))
+        new = Layout(tuple(shape), rows, np.dtype(spec.dtype).name, wanted, layout.new_generation())
         new.check(spec)
         with objects.locked(f"{layout.marker_folder(spec)}/create"):
             metadata = layout.stored_metadata(objects, spec)
@@ -145,7 +151,7 @@ class ShardedArray:
             if there is None:
                 self.objects.delete(key)  # it may be one of an array that stood here before
                 marker = _Marker(self._layout.generation, len(data), digest, kept)
-                self.objects.create(key, json.dumps(asdict(marker), indent=1).encode())
+                self.objects.create(key, stamped(key, json.dumps(asdict(marker), indent=1).encode()))
 
     def done(self) -> list[int]:
         """Return the numbers of the shards that are done, in order."""
@@ -275,7 +281,7 @@ class ShardedArray:
             return None
         try:
             marker = _Marker.parse(data)
-        except (ValueError, KeyError, TypeError) as error:
+        except known_errors() as error:
             raise CorruptionError(f"{self._where(key)}: the marker is damaged; {self._repair('it')}") from error
         return marker if marker.generation == self._layout.generation else None
 
@@ -298,7 +304,7 @@ def array_problems(objects: Objects, spec: ArraySpec, checked: Callable[[], None
 def _same(new: Layout, metadata: bytes) -> bool:
     try:
         there = Layout.parse(metadata)
-    except (ValueError, KeyError, TypeError):
+    except known_errors():
         return False
     return replace(there, generation="") == replace(new, generation="")
 

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,33 +11,39 @@ from typing import Any
 import pyarrow as pa
 
 from storage import parquet
+from storage.epochs import Epoch, read_epoch
 from storage.errors import InputError, WorkspaceError
-from storage.handouts import HANDOUTS
+from storage.handouts import HANDOUTS, read_waits
+from storage.holder import Holder
 from storage.journal import JOURNAL, Journal
 from storage.lease import Lease, is_held
 from storage.querylog import QueryLog
-from storage.schema import ESTIMATES, GROUPINGS, SUBCLUSTERINGS, TableSpec
+from storage.schema import TableSpec
 from storage.settings import Goal, Settings
+from storage.snapshots import Snapshots
+from storage.stamp import stamped
 from storage.workspace import Workspace
 
-RESULTS = {  # where the results of each kind of campaign are, and what of them is shown
-    "count": (ESTIMATES, ("estimate", "low", "high", "level")),
-    "cluster": (GROUPINGS, ("clusters", "nmi", "ari")),
-    "subcluster": (SUBCLUSTERINGS, ("subclusters", "sjc", "coverage", "purity")),
-}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def check_name(name: str) -> None:
+    """Raise `InputError` for what cannot be the name of a campaign."""
+    if not _NAME.fullmatch(name):
+        raise InputError(f"a campaign's name is letters, digits, '.', '_' and '-', at most 64 of them, not {name!r}")
 
 
 class CampaignFolder:
     """`campaigns/<name>/` of a workspace."""
 
     def __init__(self, workspace: Workspace, name: str) -> None:
-        if not _NAME.fullmatch(name):
-            raise InputError(f"a campaign's name is letters, digits, '.', '_' and '-', at most 64 of them, not {name!r}")
+        check_name(name)
         self.workspace = workspace
         self.name = name
         self.prefix = f"campaigns/{name}"
+        self._writer: Lease | None = None
         self.log = QueryLog(workspace.objects, self.prefix)
+        self.snapshots = Snapshots(workspace.objects, self.prefix)
 
     @property
     def exists(self) -> bool:
@@ -59,9 +66,35 @@ class CampaignFolder:
     def set_goal(self, goal: Goal) -> None:
         self.workspace.objects.replace(f"{self.prefix}/goal.toml", goal.to_toml())
 
+    def epochs(self) -> list[Epoch]:
+        """The epochs of the campaign, the first one, which began with it, included."""
+        settings = self.settings()
+        first = Epoch(0, settings.revision or 1, "the campaign was started", settings.started_at, settings.version)
+        found = [replace(first, items=settings.items, fingerprints=settings.fingerprints, knowledge=settings.knowledge)]
+        names = sorted(key.rpartition("/")[2] for key in self.workspace.objects.keys(f"{self.prefix}/epochs"))
+        for name in names:
+            where = f"epochs/{name}"
+            epoch, before = read_epoch(self._read(where), self._where(where)), found[-1]
+            if epoch.fingerprints is None:
+                epoch = replace(epoch, items=before.items, fingerprints=before.fingerprints)
+            found.append(epoch)
+        return found
+
+    def open_epoch(self, epoch: Epoch) -> None:
+        """Begin an epoch; `ConflictError` if another process began it first."""
+        self.workspace.objects.create(f"{self.prefix}/epochs/{epoch.number:04d}.toml", epoch.to_toml())
+
     def lease(self, *, seconds: float = 60.0) -> Lease:
         """Take the right to advance this campaign; `LeaseError` if another process has it."""
         return Lease.acquire(self.workspace.objects, f"{self.prefix}/lease.json", seconds=seconds)
+
+    def waits(self) -> tuple[float, ...]:
+        """How long people at the page of this host had nothing to answer, each time."""
+        return read_waits(self.handouts_path)
+
+    def no_lease(self) -> Lease:
+        """A lease that nobody holds: every check of it fails, so whoever has it writes nothing."""
+        return Lease(self.workspace.objects, f"{self.prefix}/lease.json", -1, Holder.this_process(), 1.0)
 
     @property
     def is_being_advanced(self) -> bool:
@@ -85,10 +118,6 @@ class CampaignFolder:
     def journal(self) -> Iterator[Journal]:
         with closing(Journal(self.journal_path)) as journal:
             yield journal
-
-    def estimates(self) -> pa.Table:
-        """One row for each refresh of a count, oldest first."""
-        return self.read_table(ESTIMATES)
 
     def read_table(self, spec: TableSpec) -> pa.Table:
         """Return a table of `results/`; an empty one if it is not there yet."""
@@ -117,9 +146,19 @@ class CampaignFolder:
         return rows[0] if rows else None
 
     def write_result(self, name: str, data: bytes) -> str:
-        """Replace a file of `results/` and return where it is."""
-        self.workspace.objects.replace(f"{self.prefix}/results/{name}", data)
+        """Replace a file of `results/` and return where it is; it gets a stamp if its ending has a place for one (`stamp.py`)."""
+        with nullcontext() if self._writer is None else self._writer.holding():
+            self.workspace.objects.replace(f"{self.prefix}/results/{name}", stamped(name, data))
         return self._where(f"results/{name}")
+
+    @contextmanager
+    def written_by(self, lease: Lease) -> Iterator[None]:
+        """Results are written only as long as this lease is held: whoever was overtaken does not write over newer ones."""
+        self._writer = lease
+        try:
+            yield
+        finally:
+            self._writer = None
 
     def read_result(self, name: str) -> bytes | None:
         """Return a file of `results/`; None if it is not there yet."""

@@ -3,6 +3,8 @@
 The command line turns a `CccountError` into that line and exit code 1; anything else is a bug and shows its traceback.
 """
 
+from storage.problems import Problem
+
 
 class CccountError(Exception):
     """A failure that cccount can explain to the person who caused or met it."""
@@ -14,6 +16,14 @@ class InputError(CccountError):
 
 class WorkspaceError(CccountError):
     """The workspace is missing, of another version, or lacks what an earlier stage should have written."""
+
+
+class FormatError(WorkspaceError):
+    """Something stored has a format that this version does not read: `problem` says which, and what reads it."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.problem = problem
 
 
 class StoreError(CccountError):

@@ -4,6 +4,8 @@ import pyarrow as pa
 
 from storage import parquet
 from storage.errors import CorruptionError, MissingObjectError
+from storage.goldrows import check_gold
+from storage.reading import damage, reason
 from storage.schema import GOLD
 from storage.workspace import Workspace
 
@@ -17,11 +19,12 @@ def read_gold(workspace: Workspace) -> pa.Table:
         data = workspace.objects.read(KEY)
     except MissingObjectError:
         return GOLD.empty()
+    items = workspace.collection().items
     try:
-        table = parquet.from_bytes(data)
-    except (pa.ArrowException, OSError) as error:
-        raise CorruptionError(f"{where} is damaged: delete it and import the gold pairs again (`cccount gold import`)") from error
-    return GOLD.check(table, where)
+        return check_gold(parquet.from_bytes(data), where, items)
+    except damage() as error:
+        repair = "delete it and import the gold pairs again (`cccount gold import`)"
+        raise CorruptionError(f"{where} is damaged ({reason(error)}): {repair}") from error
 
 
 def write_gold(workspace: Workspace, table: pa.Table) -> None:

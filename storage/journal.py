@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
+from storage import formats
 from storage.chain import REPAIR as CHAIN_REPAIR
 from storage.chain import START, first_broken, next_digest, plain_rows
-from storage.checks import check_answers
-from storage.errors import CorruptionError, StoreError
+from storage.errors import CorruptionError, FormatError, StoreError
 from storage.objects import explaining, make_folder
 from storage.problems import Problem
+from storage.rowchecks import check_answers
 from storage.schema import ANSWERS
+from storage.version import __version__
 
 if TYPE_CHECKING:
     from storage.querylog import QueryLog
@@ -29,7 +31,8 @@ JOURNAL = "journal.sqlite"  # its name in a campaign's folder
 REPAIR = "save what `sqlite3 journal.sqlite .recover` finds, and move it away: answers that were sealed are in the log"
 _BUSY_SECONDS = 30.0
 _SQL_TYPES = {pa.string(): "TEXT", pa.float64(): "REAL", pa.float32(): "REAL"}  # the others, times too, are integers
-_COLUMNS = ", ".join(f'"{column.name}"' for column in ANSWERS.columns)
+_NAMES = ANSWERS.schema.names
+_COLUMNS = ", ".join(f'"{name}"' for name in _NAMES)
 _CREATE = (
     "CREATE TABLE IF NOT EXISTS answers (position INTEGER PRIMARY KEY AUTOINCREMENT, {}, chain TEXT, UNIQUE (answer_id))".format(
         ", ".join(f'"{c.name}" {_SQL_TYPES.get(c.type, "INTEGER")}{" NOT NULL" if c.required else ""}' for c in ANSWERS.columns)
@@ -38,6 +41,7 @@ _CREATE = (
 # One row that remembers the chain: its end, and what was last sealed, where the chain of the answers that are left begins.
 _CREATE_CHAIN = """CREATE TABLE IF NOT EXISTS chain (only INTEGER PRIMARY KEY CHECK (only = 1), position INTEGER NOT NULL,
     digest TEXT NOT NULL, base TEXT NOT NULL, log_rows INTEGER NOT NULL, log_digest TEXT NOT NULL)"""
+_CREATE_ABOUT = "CREATE TABLE IF NOT EXISTS about (only INTEGER PRIMARY KEY CHECK (only = 1), cccount TEXT NOT NULL)"
 _VALUES = ", ".join("?" * (len(ANSWERS.columns) + 1))
 _INSERT = f"INSERT INTO answers ({_COLUMNS}, chain) VALUES ({_VALUES})"  # noqa: S608
 _SELECT = f"SELECT position, {_COLUMNS} FROM answers WHERE position > ? ORDER BY position"  # noqa: S608
@@ -52,7 +56,7 @@ class Journal:
         with explaining(path.parent):
             make_folder(path.parent)
         with sqlite_explained(path):
-            self._database = _open(path)
+            self._database = _open(path, writing=True)
 
     def record(self, table: pa.Table) -> int:
         """Make answers durable and return how many were new. An id that is in the journal already is left as it is."""
@@ -62,7 +66,7 @@ class Journal:
             position, recorded = None, 0
             for row in rows:
                 if database.execute("SELECT 1 FROM answers WHERE answer_id = ?", row[:1]).fetchone() is None:
-                    digest = next_digest(digest, row)
+                    digest = next_digest(digest, _NAMES, row)
                     position = database.execute(_INSERT, (*row, digest)).lastrowid
                     recorded += 1
             if position is not None:
@@ -113,12 +117,15 @@ def journal_problems(path: Path) -> Iterator[Problem]:
     try:
         with sqlite_explained(path), closing(_open(path)) as database:
             found = [row[0] for row in database.execute("PRAGMA integrity_check(10)") if row[0] != "ok"]
-    except CorruptionError as error:
-        found = [str(error).removeprefix(f"{path} ").removesuffix(f": {REPAIR}")]
-    for problem in found:
-        yield Problem(str(path), problem, REPAIR)
-    if not found:
-        yield from _chain_problems(path)
+        problems = [Problem(str(path), problem, REPAIR) for problem in found] or list(_chain_problems(path))
+    except FormatError as error:
+        problems = [error.problem]
+    except (CorruptionError, StoreError, sqlite3.DatabaseError, ValueError, TypeError) as error:
+        if isinstance(error, StoreError) and _kind(error.__cause__) != "SQLITE_ERROR":
+            raise  # it is busy, or may not be opened; a name that is not known any more is damage
+        what = str(error).removeprefix(f"{path} ").removesuffix(f": {REPAIR}")
+        problems = [Problem(str(path), " ".join(what.split()), REPAIR)]
+    yield from problems
 
 
 def sealed_tip(path: Path) -> tuple[int, str] | None:
@@ -127,8 +134,12 @@ def sealed_tip(path: Path) -> tuple[int, str] | None:
         with sqlite_explained(path), closing(_open(path)) as database:
             rows, digest = database.execute("SELECT log_rows, log_digest FROM chain").fetchone()
             return int(rows), str(digest)
-    except CorruptionError:
+    except (CorruptionError, FormatError, sqlite3.DatabaseError, ValueError, TypeError):
         return None  # `journal_problems` says so
+    except StoreError as error:
+        if _kind(error.__cause__) != "SQLITE_ERROR":
+            raise
+        return None
 
 
 def _chain_problems(path: Path) -> Iterator[Problem]:
@@ -136,7 +147,7 @@ def _chain_problems(path: Path) -> Iterator[Problem]:
         database.execute("BEGIN")  # one view of both tables, whoever records meanwhile
         rows = database.execute(f"SELECT {_COLUMNS}, chain FROM answers ORDER BY position").fetchall()  # noqa: S608
         digest, base = database.execute("SELECT digest, base FROM chain").fetchone()
-    broken, last = first_broken((row[:-1] for row in rows), (row[-1] for row in rows), base)
+    broken, last = first_broken(_NAMES, (row[:-1] for row in rows), (row[-1] for row in rows), base)
     if broken is None and base == START and rows and rows[0][-1] is None:
         broken = 0
     if broken is not None:
@@ -147,14 +158,52 @@ def _chain_problems(path: Path) -> Iterator[Problem]:
         yield Problem(str(path), "the newest answers are missing: the chain goes on behind the last one", CHAIN_REPAIR)
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    database = open_database(path, (_CREATE, _CREATE_CHAIN), synchronous="FULL")
+def _open(path: Path, *, writing: bool = False) -> sqlite3.Connection:
+    database = open_database(path, (), synchronous="FULL")
     try:
+        _check_number(database, path)
+        for create in (_CREATE, _CREATE_CHAIN):
+            database.execute(create)
+        _add_columns(database)
+        if writing:  # who only looks leaves an older journal as it is
+            _number(database)
         _begin_chain(database)
     except BaseException:
         database.close()
         raise
     return database
+
+
+def _check_number(database: sqlite3.Connection, path: Path) -> None:
+    """Raise `FormatError` for a journal of a format that is not read here; one without a number is of format 1."""
+    number = int(database.execute("PRAGMA user_version").fetchone()[0]) or 1
+    if number in formats.JOURNAL.since:
+        return
+    has_about = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'about'").fetchone() is not None
+    writer = database.execute("SELECT cccount FROM about").fetchone() if has_about else None
+    formats.JOURNAL.check(number, str(path), writer[0] if writer else None)
+
+
+def _add_columns(database: sqlite3.Connection) -> None:
+    """Give an older journal the columns that were added since; they may be empty."""
+    known = "PRAGMA table_info(answers)"
+    if {column.name for column in ANSWERS.columns} <= {row[1] for row in database.execute(known)}:
+        return
+    with transaction(database):
+        there = {row[1] for row in database.execute(known)}
+        for column in ANSWERS.columns:
+            if column.name not in there:
+                database.execute(f'ALTER TABLE answers ADD COLUMN "{column.name}" {_SQL_TYPES.get(column.type, "INTEGER")}')
+
+
+def _number(database: sqlite3.Connection) -> None:
+    """Say the number and the version in a new journal, and in one that is older."""
+    if database.execute("PRAGMA user_version").fetchone()[0] == formats.JOURNAL.present:
+        return
+    with transaction(database):
+        database.execute(_CREATE_ABOUT)
+        database.execute("INSERT OR REPLACE INTO about VALUES (1, ?)", (__version__,))
+        database.execute(f"PRAGMA user_version = {formats.JOURNAL.present}")
 
 
 def _begin_chain(database: sqlite3.Connection) -> None:
@@ -168,7 +217,7 @@ def _begin_chain(database: sqlite3.Connection) -> None:
             database.execute("ALTER TABLE answers ADD COLUMN chain TEXT")
         position, digest = 0, START
         for position, *row in database.execute(_SELECT, (0,)).fetchall():
-            digest = next_digest(digest, row)
+            digest = next_digest(digest, _NAMES, row)
             database.execute("UPDATE answers SET chain = ? WHERE position = ?", (digest, position))
         database.execute("INSERT INTO chain VALUES (1, ?, ?, ?, 0, ?)", (position, digest, START, START))
 
@@ -214,7 +263,7 @@ def _use_write_ahead_log(database: sqlite3.Connection) -> None:
             return
 
 
-def _kind(error: sqlite3.DatabaseError) -> str:
+def _kind(error: BaseException | None) -> str:
     """Return for instance SQLITE_IOERR for SQLITE_IOERR_WRITE; nothing for a mistake in this program."""
     return "_".join(getattr(error, "sqlite_errorname", "").split("_")[:2])
 

@@ -1,10 +1,13 @@
 """How a sharded array lies in a workspace: its keys, its zarr metadata, the bytes of a shard.
 
-`zarr.json` has a copy beside the markers: it is a few hundred bytes on which gigabytes depend, and it has no checksum.
+`zarr.json` has a copy beside the markers: it is a few hundred bytes on which gigabytes depend. A stamp (`stamp.py`) in the
+attribute that is ours tells which of the two is damaged.
 """
 
 import hashlib
 import json
+import re
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
@@ -16,20 +19,28 @@ from zarr.codecs import Crc32cCodec
 from zarr.core.buffer import Buffer
 from zarr.storage import MemoryStore
 
-from storage.errors import CorruptionError, InputError, MissingObjectError
+from storage import formats
+from storage.errors import CorruptionError, FormatError, InputError, MissingObjectError
 from storage.objects import Objects
 from storage.problems import Problem
+from storage.reading import known_errors
 from storage.schema import ArraySpec
+from storage.stamp import BLANK, filled, intact
+from storage.version import __version__
 
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
 
 CHUNK_ROWS = 256
 _OURS = "cccount"  # the attribute that is not the caller's
+_NUMBER = re.compile(r" format (\d+) by cccount (\S+) ")
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What `zarr.json` says. `generation` tells an array from the one that stood in its place before."""
+    """What `zarr.json` says. `generation` tells an array from the one that stood in its place before.
+
+    It also holds the number of the format: fingerprints leave it out, and an earlier version reads past it.
+    """
 
     shape: tuple[int, ...]
     shard_rows: int
@@ -55,7 +66,7 @@ class Layout:
 
     def metadata(self, spec: ArraySpec) -> dict[str, bytes]:
         """Return `zarr.json` of the array and of the groups above it, by key."""
-        return {key: data for key, data in self._stored(spec, None).items() if key != "zarr.json"}
+        return {key: filled(data) for key, data in self._stored(spec, None).items() if key != "zarr.json"}
 
     def encode(self, spec: ArraySpec, rows: NDArray[Any]) -> bytes:
         """Return the object of a shard that holds these rows; a short last shard is padded by zarr with the fill value."""
@@ -84,9 +95,24 @@ class Layout:
         return {key: buffer.to_bytes() for key, buffer in store.items()}
 
 
+def new_generation() -> str:
+    """Return what no other array has, with the format's number and a blank for the stamp."""
+    return f"{secrets.token_hex(8)} format {formats.ARRAYS.present} by cccount {__version__} {BLANK}"
+
+
+def _check_number(metadata: bytes, where: str) -> None:
+    """Raise `FormatError` for an array of a format that is not read here; nothing for bytes that say no number."""
+    try:
+        found = _NUMBER.search(str(json.loads(metadata)["attributes"][_OURS]))
+    except known_errors():  # it is damaged, which who reads it says
+        return
+    if found is not None:
+        formats.ARRAYS.check(int(found[1]), where, found[2])
+
+
 def stored_metadata(objects: Objects, spec: ArraySpec) -> bytes | None:
     """Return `zarr.json`, or None if there is no such array; `CorruptionError` if it cannot be trusted."""
-    problem = metadata_problem(objects, spec)
+    problem = _problem(objects, spec)
     if problem is not None:
         raise CorruptionError(str(problem))
     return read_or_none(objects, metadata_key(spec))
@@ -94,23 +120,43 @@ def stored_metadata(objects: Objects, spec: ArraySpec) -> bytes | None:
 
 def metadata_problem(objects: Objects, spec: ArraySpec) -> Problem | None:
     """Return what is wrong with `zarr.json`. That it is missing is no problem: then there is no array."""
+    try:
+        return _problem(objects, spec)
+    except FormatError as error:
+        return error.problem
+
+
+def _problem(objects: Objects, spec: ArraySpec) -> Problem | None:
     path, copy_path = (f"{objects.location}/{key}" for key in (metadata_key(spec), copy_key(spec)))
     metadata, copy = read_or_none(objects, metadata_key(spec)), read_or_none(objects, copy_key(spec))
+    for data, where in ((metadata, path), (copy, copy_path)):
+        _check_number(data or b"", where)
     if metadata is None:
         return None
     if copy is None:
         return Problem(copy_path, "the copy of zarr.json is missing", f"copy {path} to it")
+    if metadata != copy and _is_whole(metadata) and not _is_whole(copy):
+        return Problem(copy_path, "the copy of zarr.json is damaged", f"copy {path} over it")
     if metadata != copy:
         return Problem(path, "the file differs from its copy: one of them is damaged", f"copy {copy_path} over it")
     try:
         found = Layout.parse(metadata)
-    except (ValueError, KeyError, TypeError):
+    except known_errors():
         remake = f"delete {objects.location}/{spec.name} and run {spec.made_by} again"
         return Problem(path, "the file and its copy are damaged", remake)
-    if np.dtype(found.dtype) != np.dtype(spec.dtype) or len(found.shape) != len(spec.dims):
+    if found.dtype != spec.dtype or len(found.shape) != len(spec.dims):
         remake = f"delete {objects.location}/{spec.name} and run {spec.made_by} again"
         return Problem(path, f"it holds {found.dtype} {found.shape}, not {spec.dtype} with {len(spec.dims)} axes", remake)
     return None
+
+
+def _is_whole(metadata: bytes) -> bool:
+    """Whether these bytes are what was written; of an array that is older than stamps only that they can be read is known."""
+    try:
+        Layout.parse(metadata)
+    except known_errors():
+        return False
+    return intact(metadata) is not False
 
 
 def read_or_none(objects: Objects, key: str) -> bytes | None:
@@ -157,6 +203,6 @@ def copy_key(spec: ArraySpec) -> str:
 
 
 __all__ = [
-    "CHUNK_ROWS", "JSON", "Layout", "copy_key", "digest", "marker_folder", "marker_key", "metadata_key", "metadata_problem",
-    "plain", "read_or_none", "shard_key", "stored_metadata",
+    "CHUNK_ROWS", "JSON", "Layout", "copy_key", "digest", "marker_folder", "marker_key", "metadata_key",
+    "metadata_problem", "new_generation", "plain", "read_or_none", "shard_key", "stored_metadata",
 ]  # fmt: skip

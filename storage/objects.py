@@ -22,6 +22,7 @@ import zarr.abc.store
 import zarr.storage
 
 from storage.errors import ConflictError, InputError, MissingObjectError, StoreError
+from storage.reading import open_regular, read_regular
 
 REMOTE = ("s3", "memory")  # schemes of object stores; `memory` is for one process, to try things
 TEMPORARY = ".tmp-"  # names that start with a dot are skipped by pyarrow.dataset: a torn one never breaks a scan
@@ -95,7 +96,7 @@ class LocalObjects:
 
     def read(self, key: str) -> bytes:
         try:
-            return self.path(key).read_bytes()
+            return read_regular(self.path(key))
         except (FileNotFoundError, NotADirectoryError) as error:
             raise MissingObjectError(f"{self.path(key)} does not exist") from error
         except OSError as error:
@@ -103,7 +104,7 @@ class LocalObjects:
 
     def read_range(self, key: str, offset: int, size: int) -> bytes:
         try:
-            with self.path(key).open("rb") as source:
+            with open_regular(self.path(key)) as source:
                 source.seek(offset)
                 return source.read(size)
         except (FileNotFoundError, NotADirectoryError) as error:

@@ -8,16 +8,24 @@ on a busy machine. The tables of a workspace are small enough to be read faster 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from storage import stamp
+
+_STAMP = b"stamp"  # its name in the footer
+
 
 def to_bytes(table: pa.Table) -> bytes:
-    """Return the table as parquet bytes with a checksum for each page."""
+    """Return the table as parquet bytes with a checksum for each page, and a stamp (`stamp.py`) for page headers and footer."""
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, write_page_checksum=True)
+    with pq.ParquetWriter(sink, table.schema, write_page_checksum=True) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({_STAMP.decode(): stamp.BLANK})  # behind everything that comes from the rows
     data: bytes = sink.getvalue().to_pybytes()
-    return data
+    return stamp.filled(data)
 
 
 def from_bytes(data: bytes) -> pa.Table:
     """Return the table of parquet bytes; Arrow's own errors if they are damaged."""
     with pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True) as file:
-        return file.read(use_threads=False)
+        table = file.read(use_threads=False)
+    kept = {name: value for name, value in (table.schema.metadata or {}).items() if name != _STAMP}
+    return table.replace_schema_metadata(kept or None)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage.errors import ConflictError, CorruptionError, MissingObjectError
+from storage.errors import ConflictError, CorruptionError, FormatError, MissingObjectError
 from storage.objects import Objects
 from storage.parts import REPAIR, Part, decode_part, encode_part, parse_parts, part_key
 from storage.problems import Problem
@@ -32,6 +32,7 @@ class PartFolder:
         self._chunks: list[pa.Table] = []
         self._view: dict[Part, int] = {}  # the parts that hold the rows, in order, and the row after each part's last
         self._covered: list[Part] = []  # that are still there although a compacted part replaces them
+        self._later: dict[str, pa.DataType] = {}  # columns of a later version: kept, and nobody here looks at them
         self._mutex = threading.RLock()
 
     def refresh(self) -> int:
@@ -60,13 +61,13 @@ class PartFolder:
                     break
                 first -= chunk.num_rows
                 later.append(chunk.slice(max(since - first, 0)))
-            return pa.concat_tables(later[::-1]) if later else self.spec.empty()
+            return _joined(later[::-1]) if later else self.spec.empty()
 
     def append(self, table: pa.Table) -> None:
         """Write rows behind the last one, in one new part. The caller holds the lock and has refreshed."""
         with self._mutex:
             part = Part(part_key(self.folder, self.rows), self.rows, None)
-            self.objects.create(part.key, encode_part(table))
+            self.objects.create(part.key, encode_part(table, self.spec))
             if self.objects.locks_can_break:
                 self._require_in_view(part)
             self._keep(table)
@@ -149,7 +150,7 @@ class PartFolder:
         self.rows += table.num_rows
         # Like the digits of a binary counter: a few large pieces of memory instead of thousands of small ones.
         while self._chunks and self._chunks[-1].num_rows <= table.num_rows:
-            table = pa.concat_tables([self._chunks.pop(), table]).combine_chunks()
+            table = _joined([self._chunks.pop(), table]).combine_chunks()
         self._chunks.append(table)
 
     def _read(self, part: Part) -> pa.Table:
@@ -157,6 +158,9 @@ class PartFolder:
         table = decode_part(self.objects.read(part.key), self.spec, where)
         if not table.num_rows or (part.last is not None and table.num_rows != part.last - part.first + 1):
             raise CorruptionError(f"{where} holds {table.num_rows} rows, not those that its name says: {REPAIR}")
+        for name in table.column_names[len(self.spec.columns) :]:
+            if self._later.setdefault(name, table.schema.field(name).type) != table.schema.field(name).type:
+                raise CorruptionError(f"{where}: column {name!r} has another type than in the parts before it: {REPAIR}")
         if self.numbered_by:
             numbers = pa.array(np.arange(part.first, part.first + table.num_rows))
             if not pc.all(pc.equal(table.column(self.numbered_by), numbers)).as_py():
@@ -165,7 +169,7 @@ class PartFolder:
 
     def _merge(self, first: int) -> None:
         cover = Part(part_key(self.folder, first, self.rows - 1), first, self.rows - 1)
-        self.objects.create(cover.key, encode_part(self.table(first).combine_chunks()))
+        self.objects.create(cover.key, encode_part(self.table(first).combine_chunks(), self.spec))
         self._covered += [part for part in self._view if part.first >= first]
         self._view = {part: end for part, end in self._view.items() if part.first < first} | {cover: self.rows}
 
@@ -174,7 +178,7 @@ class PartFolder:
         for cover in self._view if self._covered else ():
             replaced = [part for part in self._covered if cover.covers(part)]
             # What people answered is deleted only after the bytes that replace it were read back and compared.
-            if replaced and not self._read(cover).equals(self.table(cover.first).slice(0, self._view[cover] - cover.first)):
+            if replaced and not _equal(self._read(cover), self.table(cover.first).slice(0, self._view[cover] - cover.first)):
                 raise CorruptionError(
                     f"{self._where(cover)} is not what was merged: delete it, the parts that it replaces are still there"
                 )
@@ -191,6 +195,9 @@ class PartFolder:
                 yield problem
             try:
                 end: int | None = part.first + self._read(part).num_rows
+            except FormatError as error:
+                end = None if part.last is None else part.last + 1
+                yield error.problem
             except (CorruptionError, MissingObjectError) as error:
                 end = None if part.last is None else part.last + 1
                 yield self._problem(
@@ -209,6 +216,17 @@ class PartFolder:
 
 class _MisplacedError(Exception):
     """A listing shows a gap or an overlap; it is real only if the next listing shows the same."""
+
+
+def _joined(tables: list[pa.Table]) -> pa.Table:
+    """Return the rows of all tables; one that lacks a column of another, which a later version added, has it empty."""
+    return pa.concat_tables(tables, promote_options="default")
+
+
+def _equal(one: pa.Table, other: pa.Table) -> bool:
+    """Whether the rows are the same; a column that is not there is an empty one."""
+    left, right = _joined([one, other.slice(0, 0)]), _joined([other, one.slice(0, 0)])
+    return bool(left.equals(right.select(left.column_names)))
 
 
 def _length(part: Part, following: Part) -> int:

@@ -6,6 +6,7 @@ Every answer carries the digest of the chain that ends with it (`chain.py`): one
 Appending costs the rows that are new, whatever the length of the log; memory is the rows that were read, plus the answer ids.
 """
 
+import hashlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,13 +16,13 @@ import pyarrow.compute as pc
 
 from storage.chain import REPAIR as CHAIN_REPAIR
 from storage.chain import START, digests, first_broken, plain_rows
-from storage.checks import check_answers, check_table
 from storage.errors import ConflictError, InputError
 from storage.journal import JOURNAL, journal_problems, sealed_tip
 from storage.lease import lease_problems
 from storage.objects import Objects
 from storage.partfolder import PartFolder
 from storage.problems import Problem
+from storage.rowchecks import check_answers, check_table
 from storage.schema import ANSWERS, CHAINED, QUESTIONS
 
 Guard = Callable[[], None]
@@ -69,13 +70,13 @@ class QueryLog:
                 guard()
             new = self._unknown(table)
             if new.num_rows:
-                chain = pa.array(digests(plain_rows(new), self._digest()), pa.string())
+                chain = pa.array(digests(new, self._digest()), pa.string())
                 self._answers.append(new.append_column(CHAINED.schema.field("chain"), chain))
             return int(new.num_rows)
 
     def questions(self, since: int = 0) -> pa.Table:
         """Return the questions from number `since` on; the row number is the question's id."""
-        return _since(self._questions, since)
+        return _since(self._questions, since).select(QUESTIONS.schema.names)
 
     def answers(self, since: int = 0) -> pa.Table:
         """Return the answers from position `since` on, in the order in which they were written."""
@@ -86,6 +87,27 @@ class QueryLog:
         with self.objects.locked(self._lock):
             return self._answers.refresh(), self._digest()
 
+    def digest_at(self, rows: int) -> str | None:
+        """Return the digest of the chain over the first `rows` answers that have been read; None if nobody wrote it."""
+        if not rows:
+            return START
+        known = self._answers.rows >= rows
+        found = self._answers.table(rows - 1).column("chain")[0].as_py() if known else None
+        return None if found is None else str(found)
+
+    def asked_digest(self, count: int) -> str | None:
+        """Return a digest of what a replay looks at in the first `count` questions, however they are cut into parts; None if
+        there are fewer."""
+        if self._questions.refresh() < count:
+            return None
+        table = self._questions.table().slice(0, count)
+        digest = hashlib.blake2b(digest_size=16)
+        for name in ("question_id", "u", "v", "round", "after", "page"):
+            digest.update(pc.fill_null(table.column(name).cast(pa.int64()), -1).to_numpy().tobytes())
+        for name in ("kind", "purpose"):
+            digest.update("\0".join(table.column(name).to_pylist()).encode() + b"\1")
+        return digest.hexdigest()
+
     def compact(self, *, most_parts: int = 64) -> None:
         """Merge parts in a folder that has more than `most_parts`. Readers see every row exactly once at any moment."""
         if most_parts < 1:
@@ -94,23 +116,27 @@ class QueryLog:
             self._questions.compact(most_parts)
             self._answers.compact(most_parts)
 
-    def problems(self) -> Iterator[Problem]:
-        """Check parts, rows, ids, lease, leftovers, and the journal if it lies here; nothing is raised for damage."""
+    def problems(self, journal: Path | None = None) -> Iterator[Problem]:
+        """Check parts, rows, ids, lease, leftovers, and the journal if it lies here; nothing is raised for damage.
+
+        `journal` is where it lies if that is elsewhere.
+        """
         damage = [*self._questions.problems(), *self._answers.problems()]
         yield from damage  # each check makes sense only where the ones before it found nothing
-        journal = Path(self.objects.location) / self.prefix / JOURNAL
-        has_journal = not self.objects.locks_can_break and self.objects.size(f"{self.prefix}/{JOURNAL}") is not None
+        if journal is None and not self.objects.locks_can_break:
+            beside = Path(self.objects.location) / self.prefix / JOURNAL
+            journal = beside if beside.is_file() else None
         if not damage:
             contradictions = list(self._contradictions())
             yield from contradictions
             if not contradictions:
-                yield from self._chain_problems(sealed_tip(journal) if has_journal else None)
+                yield from self._chain_problems(None if journal is None else sealed_tip(journal))
         yield from lease_problems(self.objects, self._lock)
         for key in self.objects.leftovers(self.prefix):
             yield Problem(
                 f"{self.objects.location}/{key}", "a dead writer left it behind", "delete it: it was never a part of the log"
             )
-        if has_journal:
+        if journal is not None:
             yield from journal_problems(journal)
 
     def _unknown(self, table: pa.Table) -> pa.Table:
@@ -134,7 +160,7 @@ class QueryLog:
         if found is not None:
             return str(found)
         # The rows are older than chains: from now on the chain covers them, too.
-        *_, last = digests(plain_rows(self._answers.table().select(_COLUMNS)), START)
+        *_, last = digests(self._answers.table().select(_COLUMNS), START, version=1)
         return last
 
     def _chain_problems(self, sealed: tuple[int, str] | None = None) -> Iterator[Problem]:
@@ -142,7 +168,7 @@ class QueryLog:
         self._answers.refresh()
         table = self._answers.table()
         stored = table.column("chain").to_pylist()
-        broken, _ = first_broken(plain_rows(table.select(_COLUMNS)), stored, START)
+        broken, _ = first_broken(_COLUMNS, plain_rows(table.select(_COLUMNS)), stored, START)
         where = f"{self.objects.location}/{self.prefix}/answers"
         if broken is not None:
             name = table.column("answer_id")[broken].as_py()

@@ -2,9 +2,11 @@
 
 Random rows from zarr cost milliseconds each, from the map microseconds. The file's name carries the array's fingerprint, so a
 cache is never stale. Building reads shard by shard: memory of two shards, one pass; afterwards the pages belong to the kernel.
+Behind the rows stands a stamp (`stamp.py`) for `cccount verify`: no reader of .npy looks there.
 """
 
 import fcntl
+import io
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 from storage.arrays import ShardedArray
 from storage.errors import InputError, StoreError
 from storage.objects import LocalObjects, explained, explaining, make_folder, sync_folder, temporary_beside
+from storage.stamp import Trailer
 
 
 def row_cache(
@@ -66,7 +69,7 @@ def _build(
     prepare: Callable[[NDArray[Any]], NDArray[Any]] | None,
     progress: Callable[[int, int], None] | None,
 ) -> None:
-    temporary = temporary_beside(path)
+    temporary, trailer = temporary_beside(path), Trailer()
     with explaining(path):
         sink = temporary.open("xb", buffering=0)  # nothing stays in a buffer on which close() could fail once more
     try:
@@ -74,11 +77,12 @@ def _build(
             for shard, block in enumerate(_blocks(array, prepare)):
                 with explaining(path):
                     if shard == 0:
-                        _write_header(sink, block, array.shape[0])
-                    _write(sink, np.ascontiguousarray(block))
+                        _write(sink, _header(block, array.shape[0]), trailer)
+                    _write(sink, np.ascontiguousarray(block).data.cast("B"), trailer)
                 if progress is not None:
                     progress(array.shard_range(shard)[1], array.shape[0])
             with explaining(path):
+                _write(sink, memoryview(trailer.bytes()))
                 os.fsync(sink.fileno())
         with explaining(path):
             temporary.replace(path)
@@ -99,13 +103,16 @@ def _blocks(array: ShardedArray, prepare: Callable[[NDArray[Any]], NDArray[Any]]
         yield block
 
 
-def _write_header(sink: FileIO, block: NDArray[Any], items: int) -> None:
+def _header(block: NDArray[Any], items: int) -> memoryview:
+    sink = io.BytesIO()
     header = {"descr": np.lib.format.dtype_to_descr(block.dtype), "fortran_order": False, "shape": (items, *block.shape[1:])}
     np.lib.format.write_array_header_1_0(sink, header)
+    return memoryview(sink.getvalue())
 
 
-def _write(sink: FileIO, block: NDArray[Any]) -> None:
-    rest = block.data.cast("B")
+def _write(sink: FileIO, rest: memoryview, trailer: Trailer | None = None) -> None:
+    if trailer is not None:
+        trailer.feed(rest)
     while rest:  # an unbuffered write takes 2 GiB at most, and less on a disk that is just getting full
         rest = rest[sink.write(rest) :]
 

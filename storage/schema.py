@@ -1,14 +1,16 @@
 """Every array and table of a workspace, declared once: name, type, shape, meaning. Checked where a stage reads or writes it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from storage import formats
 from storage.errors import CorruptionError, InputError
 
-FORMAT = 1  # of the whole workspace; a reader refuses any other
+FORMAT = formats.WORKSPACE.present  # of the whole workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,16 @@ SIMILARITY = ArraySpec(
     "optional: similarities of all pairs, tile after tile of the upper triangle of blocks; NaN where there is no pair",
     "`cccount neighbors --store-similarity`",
 )  # fmt: skip
+
+
+def candidates(campaign: str) -> ArraySpec:
+    """The array of one campaign that picks subclusters."""
+    return ArraySpec(
+        f"campaigns/{campaign}/candidates.zarr", "int32", ("candidate", "part", "place"), -1,
+        "nearest items of each candidate, and their squared distances in whole numbers", "`cccount subcluster`",
+    )  # fmt: skip
+
+
 ARRAYS = (EMBEDDINGS, ENCODED, PREVIOUS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, DEGREE, SIMILARITY)
 
 
@@ -88,6 +100,12 @@ class TableSpec:
         return pa.schema(
             [pa.field(c.name, c.type, nullable=not c.required, metadata={"meaning": c.meaning.encode()}) for c in self.columns]
         )
+
+    def table(self, columns: Mapping[str, object]) -> pa.Table:
+        """Return a new table; a later column that is not given is empty."""
+        given = {c.name: columns[c.name] for c in self.columns if c.name in columns or not c.later}
+        schema = pa.schema([self.schema.field(name) for name in given])
+        return self.check(pa.table(given, schema=schema), f"new {self.name}").cast(self.schema)
 
     def check(self, table: pa.Table, where: str) -> pa.Table:
         """Return the table in declared column order; `CorruptionError` if a column is missing, mistyped or wrongly empty."""
@@ -166,6 +184,14 @@ LABELS = TableSpec("labels", (
     Column("cluster", pa.int64(), "from 0; -1 for an item without a vector"),
 ))  # fmt: skip
 
+_MEASURED = {
+    "right": "share of the items in the right group, from random pages",
+    "precision": "of pairs that are together, the share that belongs together",
+    "recall": "of pairs that belong together, the share that is together",
+    "count": "how many classes there are",
+}  # each with the ends of its interval
+_ENDS = {"": "", "_low": ", low end of the interval", "_high": ", high end of the interval"}
+
 GROUPINGS = TableSpec("groupings", (
     Column("answers", pa.int64(), "rows of the answer log that this grouping rests on"),
     Column("questions", pa.int64(), "asked of the oracle"),
@@ -179,6 +205,14 @@ GROUPINGS = TableSpec("groupings", (
     Column("refreshed_at", _TIME, "when"),
     Column("expected_classes", pa.float64(), "as a count: without groups that are probably parts of others", required=False,
            later=True),
+    Column("against", pa.int64(), "sure answers that the groups go against: they contradict others", required=False, later=True),
+    Column("glances", pa.int64(), "sheets that were answered", required=False, later=True),
+    *(Column(name + end, pa.float64(), what + which, required=False, later=True)
+      for name, what in _MEASURED.items() for end, which in _ENDS.items()),
+    Column("random_pages", pa.int64(), "random sheets that these measures rest on", required=False, later=True),
+    Column("least_sure", pa.list_(pa.int64()), "items, the least sure first", required=False, later=True),
+    Column("doubtful", pa.list_(pa.int64()), "groups, the most doubtful first", required=False, later=True),
+    Column("hour", pa.float64(), "by how much an hour more should raise `right`", required=False, later=True),
 ))  # fmt: skip
 
 NEXT = TableSpec("next", (

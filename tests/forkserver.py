@@ -9,9 +9,9 @@ SERVER.set_forkserver_preload(
         "tests.flows.processes",
         "tests.faults.work",
         "obstore.store",
-        "flows.counting",
-        "flows.embed",
-        "flows.neighbors",
+        "cccount_dist.kinds.count.runner",
+        "flows.stages.embed",
+        "flows.stages.neighbors",
         "cccount_dist.counting.nis",
     ]
 )

@@ -33,10 +33,10 @@ def free_port() -> int:
 
 
 @contextmanager
-def process(*command: str, log: Path, env: dict[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def process(*command: str, log: Path, env: dict[str, str] | None = None, cwd: Path = ROOT) -> Iterator[subprocess.Popen[bytes]]:
     """A process in a session of its own, killed with all its children at the end."""
     with log.open("ab") as sink:
-        started = subprocess.Popen(command, env=env, cwd=ROOT, stdout=sink, stderr=subprocess.STDOUT, start_new_session=True)
+        started = subprocess.Popen(command, env=env, cwd=cwd, stdout=sink, stderr=subprocess.STDOUT, start_new_session=True)
     try:
         yield started
     finally:

@@ -4,6 +4,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,15 @@ import pytest
 import yaml
 from prefect.utilities.callables import parameter_schema
 
-from flows import scheduled
+from flows.orchestration import scheduled
+from flows.orchestration.deploy import Deployment, PrefectFile, filled_in
+from flows.stages.jobexample import example
+from flows.stages.jobfile import Job
+from flows.stages.jobsections import TOP
 
 ROOT = Path(__file__).parent.parent
 INFRA = ROOT / "infra"
-DEPLOYMENTS = yaml.safe_load((INFRA / "prefect.yaml").read_text())["deployments"]
+DEPLOYMENTS = PrefectFile.read().deployments
 COMPOSE = yaml.safe_load((INFRA / "compose.yaml").read_text())
 SCRIPTS = ["audit", "entrypoint", "make-secrets", "slurm/cccount.sbatch", "tls/make-certificates"]
 
@@ -25,21 +31,38 @@ def run(*command: str | Path, **variables: str) -> "subprocess.CompletedProcess[
     return subprocess.run(command, capture_output=True, text=True, check=False, env=surroundings, cwd=ROOT)
 
 
-@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda deployment: deployment["name"])
-def test_a_deployment_names_a_flow_and_its_parameters(deployment: dict[str, object]) -> None:
-    path, _, name = str(deployment["entrypoint"]).partition(":")
-    assert (ROOT / path).samefile(scheduled.__file__)
+@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda deployment: deployment.name)
+def test_a_deployment_names_a_flow_and_its_parameters(deployment: Deployment, tmp_path: Path) -> None:
+    module, _, name = deployment.entrypoint.rpartition(".")
+    assert module == scheduled.__name__  # a module, not a file: a worker has no checkout
     schema = parameter_schema(getattr(scheduled, name).fn)
-    given = deployment["parameters"]
-    assert isinstance(given, dict)
-    assert set(schema.required) <= set(given) <= set(schema.properties)
+    (tmp_path / "job.toml").write_text(example())
+    filled = filled_in(PrefectFile.read(), Job.from_file(tmp_path / "job.toml"))
+    for one in filled:
+        if one.entrypoint == deployment.entrypoint:
+            assert set(schema.required) <= set(one.parameters) <= set(schema.properties)
+    assert len(filled) == 5
+
+
+def test_the_pipeline_takes_what_the_file_takes() -> None:
+    schema = parameter_schema(scheduled.pipeline.fn)
+    assert set(schema.properties) == set(TOP)
 
 
 def test_the_campaign_step_is_scheduled() -> None:
-    schedules = {deployment["name"]: deployment.get("schedules") for deployment in DEPLOYMENTS}
-    assert schedules["advance"] == [{"cron": "*/5 * * * *", "timezone": "UTC"}]
-    assert schedules["verify"]
-    assert schedules["pipeline"] is None
+    schedules = {deployment.name: deployment.cron for deployment in DEPLOYMENTS}
+    assert schedules == {"pipeline": None, "advance": "*/5 * * * *", "verify": "0 3 * * *"}
+
+
+def test_data_files_are_in_the_package() -> None:
+    """A user has the wheel and no checkout: what the code reads must be beside it, and what the build packs."""
+    assert (resources.files("flows.orchestration") / "prefect.yaml").is_file()
+    profiles = {found.name for found in (resources.files("flows.compute") / "profiles").iterdir()}
+    assert profiles == {"adaptive.toml", "kubernetes.toml", "slurm.toml"}
+    tracked = run("git", "ls-files", "flows").stdout.split()
+    assert {"flows/orchestration/prefect.yaml", "flows/compute/profiles/slurm.toml"} <= set(tracked)
+    built = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert built == {"packages": ["storage", "cccount_dist", "flows"]}  # whole folders, data included
 
 
 def tool(name: str) -> str:

@@ -1,117 +1,155 @@
-"""The registry of grouping methods: a name that a user types, and how its sampler is made. Light to import."""
+"""The grouping methods: declared here, and registered. Light to import: builders import their sampler when it is wanted."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cccount_dist.clustering.result import Grouping
+from cccount_dist.clustering.apc.parameters import ApcParameters
+from cccount_dist.clustering.evidence.parameters import EvidenceParameters, given_rates
+from cccount_dist.clustering.hacc.parameters import HaccParameters
+from cccount_dist.clustering.spectral.parameters import SpectralParameters, check_items
+from cccount_dist.sampling.methods import AUTO, Method, Need, Start, find_method, methods_of, register_method
+from cccount_dist.sampling.settling import CONFIDENT
 from cccount_dist.sampling.types import Sampler
 from storage.errors import InputError
+from storage.settings import Scalar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from cccount_dist.clustering.result import Grouping
+
+KIND = "cluster"
+OPEN = 512  # questions that may be open at a time when people answer, if so many are wanted: nobody waits for anybody
+DEFAULT = "evidence"  # what `auto` stands for: never told K, and the best one on every data set that was measured
 
 
 @dataclass(frozen=True, slots=True)
 class GroupingInputs:
     """Everything that a grouping sampler may be made from; part of what makes its questions reproducible.
 
-    Methods that do not need vectors (`needs_vectors`) take arrays without columns, see `without_vectors`.
+    Methods that need no vectors take arrays without columns, see `without_vectors`.
     """
 
-    vectors: NDArray[np.float32]  # (n, d), prepared for dot products; may be a memory map
-    neighbors: NDArray[np.int32]  # (n, k) most similar items, most similar first; -1 for an item without a vector
-    similarity: NDArray[np.float32]  # (n, k)
+    vectors: "NDArray[np.float32]"  # (n, d), prepared for dot products; may be a memory map
+    neighbors: "NDArray[np.int32]"  # (n, k) most similar items, most similar first; -1 for an item without a vector
+    similarity: "NDArray[np.float32]"  # (n, k)
     seed: int
     clusters: int | None = None  # None: not told
-    parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
-    consensus: NDArray[np.uint16] | None = None  # of hacc: labels of k-means runs that were computed before
-    usable: NDArray[np.bool_] | None = None  # (n,) items that may be asked about; None: those that have neighbours
+    parameters: Mapping[str, Scalar] = field(default_factory=dict)  # of the method, by name
+    consensus: "NDArray[np.uint16] | None" = None  # of hacc: labels of k-means runs that were computed before
+    usable: "NDArray[np.bool_] | None" = None  # (n,) items that may be asked about; None: those that have neighbours
+    overlap: int = 1  # people who settle each answer
 
     @property
-    def present(self) -> NDArray[np.int64]:
+    def present(self) -> "NDArray[np.int64]":
         """The items that may be asked about."""
+        import numpy as np
+
         return np.flatnonzero(self.neighbors[:, 0] >= 0 if self.usable is None else self.usable)
 
 
 def without_vectors(
-    usable: NDArray[np.bool_],
-    seed: int,
-    clusters: int | None = None,
-    parameters: Mapping[str, str | int | float | bool] | None = None,
+    usable: "NDArray[np.bool_]", seed: int, clusters: int | None = None, parameters: Mapping[str, Scalar] | None = None
 ) -> GroupingInputs:
     """Return the inputs for objects of which nothing is known but that they are there."""
+    import numpy as np
+
     shape = (len(usable), 0)
     none = np.empty(shape, np.float32)
     return GroupingInputs(none, np.empty(shape, np.int32), none, seed, clusters, parameters or {}, usable=usable)
 
 
-Builder = Callable[[GroupingInputs], Sampler[Grouping]]
+def _started(given: Mapping[str, Scalar], start: Start) -> Mapping[str, Scalar]:
+    """Labels answer one by one; people answer many at a time."""
+    return given if start.simulated else {"open": OPEN, **given}
 
 
-# Each builder imports its method when it is wanted: the command line lists the names without loading numba.
-def _hacc(inputs: GroupingInputs) -> Sampler[Grouping]:
+def _hacc(inputs: GroupingInputs, given: HaccParameters) -> "Sampler[Grouping]":
     from cccount_dist.clustering.hacc.build import hacc
 
-    return hacc(inputs)
+    return hacc(inputs, given)
 
 
-def _evidence(inputs: GroupingInputs) -> Sampler[Grouping]:
-    from cccount_dist.clustering.evidence.sampler import evidence_sampler
+def _evidence(inputs: GroupingInputs, given: EvidenceParameters) -> "Sampler[Grouping]":
+    from cccount_dist.clustering.evidence.evidence_sampler import evidence_sampler
 
-    given = inputs.parameters
+    # Where several people settle each answer it is better than single ones, of which gold answers tell.
+    settled = inputs.overlap > 1 and "wrong_answers" not in inputs.parameters
+    rates = given_rates(f"{1 - CONFIDENT:.2f},{1 - CONFIDENT:.2f}" if settled else given.wrong_answers)
     return evidence_sampler(
-        inputs.vectors,
-        inputs.neighbors,
-        stop=float(given.get("stop", EVIDENCE_STOP)),
-        steady=int(given.get("steady", 0)),
-        rates=_given_rates(str(given.get("wrong_answers", "estimate"))),
+        inputs.vectors, inputs.neighbors, stop=given.stop, steady=given.steady, rates=rates, most_open=given.open
     )
 
 
-def _apc(inputs: GroupingInputs) -> Sampler[Grouping]:
+def _apc(inputs: GroupingInputs, given: ApcParameters) -> "Sampler[Grouping]":
     from cccount_dist.clustering.apc.build import apc
 
-    return apc(inputs)
+    return apc(inputs, given)
 
 
-def _spectral(rule: Literal["iu-red", "s-and-t", "random"], *, interleaved: bool = True) -> Builder:
-    def build(inputs: GroupingInputs) -> Sampler[Grouping]:
+def _rating(
+    name: str, rule: Literal["iu-red", "s-and-t", "random"], said: str, *, interleaved: bool = True, explained: str = ""
+) -> Method:
+    """A method that asks how similar two items are, on a scale; it needs vectors only if they give a prior similarity."""
+
+    def build(inputs: GroupingInputs, given: SpectralParameters) -> "Sampler[Grouping]":
         from cccount_dist.clustering.spectral.build import spectral
 
-        return spectral(inputs, rule, interleaved=interleaved)
+        return spectral(inputs, given, rule, interleaved=interleaved)
 
-    return build
+    def also_needs(given: SpectralParameters) -> tuple[Need, ...]:
+        return ("vectors", "neighbors") if given.prior else ()
 
-
-# Methods that ask how similar two items are, on a scale: spectral clustering, each but the last also without random questions.
-_RATING: dict[str, Builder] = {
-    "iu-red": _spectral("iu-red"),
-    "iu-red-pure": _spectral("iu-red", interleaved=False),
-    "s-and-t": _spectral("s-and-t"),
-    "s-and-t-pure": _spectral("s-and-t", interleaved=False),
-    "random-ratings": _spectral("random"),
-}
-_BUILDERS: dict[str, Builder] = {"evidence": _evidence, "apc": _apc, "hacc": _hacc, **_RATING}
-METHODS = tuple(_BUILDERS)
-RATING_METHODS = tuple(_RATING)
-NEEDS_CLUSTERS = frozenset({"hacc"})  # methods that must be told K
-CONSTRAINED = frozenset({"apc", "hacc"})  # methods to which every answer is true
-EVIDENCE_STOP = 1.0  # expected F score at which `evidence` stops by itself; 1: only when nothing is left to ask
-AUTO = "evidence"  # what `auto` stands for: never told K, and the best one on every data set that was measured
+    return Method(
+        name, KIND, said, build, SpectralParameters, ("ratings",), ("clusters", "vectors"), SPECTRAL_PAPER,
+        also_needs=also_needs, explained=explained,
+    )  # fmt: skip
 
 
-def resolve_method(method: str) -> str:
-    """Return the name of the method that `method` stands for. A campaign is frozen with this name, never with `auto`.
+SPECTRAL_PAPER = "IU-RED active spectral clustering"
+_ON_VECTORS: tuple[Need, ...] = ("vectors", "neighbors")
+for _method in (
+    Method(
+        DEFAULT, KIND, "Weighs all answers and similarities; never told K, allows for wrong answers.", _evidence,
+        EvidenceParameters, _ON_VECTORS, checks="gold", prepares=True, started=_started,
+        explained="Answers are evidence: they teach a model which blocks of similar items are one, and can be out-voted.",
+    ),
+    Method(
+        "apc", KIND, "Active probabilistic clustering; never told K, takes every answer as true.", _apc, ApcParameters,
+        _ON_VECTORS, paper="Active probabilistic clustering", believes=True, prepares=True, started=_started,
+        explained="Active probabilistic clustering: many pure clusters, joined and split by answers about their central items.",
+    ),
+    Method(
+        "hacc", KIND, "Active-HACC: needs K, or takes a count's estimate; takes every answer as true.", _hacc, HaccParameters,
+        (*_ON_VECTORS, "clusters"), paper="Active-HACC", believes=True, prepares=True, consensus=True, started=_started,
+        explained="Active hierarchical clustering: the question whose answer is expected to change the clusters most.",
+    ),
+    _rating(
+        "iu-red", "iu-red", "Asks for ratings on a scale; needs no vectors.",
+        explained="Spectral clustering of ratings: asks for the rating that would move the least certain item most.",
+    ),
+    _rating("iu-red-pure", "iu-red", "The same without random questions in between.", interleaved=False),
+    _rating("s-and-t", "s-and-t", "S&T, for two groups: to compare with."),
+    _rating("s-and-t-pure", "s-and-t", "The same without random questions in between.", interleaved=False),
+    _rating("random-ratings", "random", "Ratings of random pairs: to compare with."),
+):  # fmt: skip
+    register_method(_method)
 
-    >>> resolve_method("auto")
+
+def grouping_method(name: str) -> Method:
+    """Return the method that a name stands for. A campaign is frozen with the method's own name, never with `auto`.
+
+    >>> grouping_method("auto").name
     'evidence'
     """
-    if method == "auto":
-        return AUTO
-    if method not in METHODS:
-        raise InputError(f"grouping method {method!r} is not known: use one of auto, {', '.join(METHODS)}")
-    return method
+    return find_method(KIND, DEFAULT if name == AUTO else name, "grouping method")
+
+
+def grouping_methods(*, ratings: bool | None = None) -> list[str]:
+    """The names of all grouping methods; only those that ask for ratings, or only those that do not."""
+    return [name for name, one in methods_of(KIND).items() if ratings is None or one.takes("ratings") == ratings]
 
 
 def check_clusters(clusters: int, items: int) -> None:
@@ -120,56 +158,27 @@ def check_clusters(clusters: int, items: int) -> None:
         raise InputError(f"clusters is {clusters}, but {items:,} items have a vector: use 1 to {items}")
 
 
-def check_told(method: str, clusters: int | None, parameters: Mapping[str, str | int | float | bool]) -> None:
+def check_told(method: Method, clusters: int | None, parameters: Mapping[str, Scalar]) -> None:
     """Raise `InputError` if the method cannot use what it is told; before a campaign is frozen with it."""
-    if clusters is not None and method not in (*NEEDS_CLUSTERS, *RATING_METHODS):
+    if clusters is not None and not method.takes("clusters"):
         raise InputError(
-            f"{method} finds the number of clusters itself: leave --clusters out, or use --method hacc, which needs it"
+            f"{method.name} finds the number of clusters itself: leave --clusters out, or use --method hacc, which needs it"
         )
-    if method == "apc":
-        from cccount_dist.clustering.apc.parameters import parameters_from
-
-        parameters_from(parameters)
-    if method in RATING_METHODS:
-        from cccount_dist.clustering.spectral.parameters import parameters_from as rating_parameters_from
-
-        rating_parameters_from(parameters)
-        if method.startswith("s-and-t") and clusters is not None and clusters > 2:
-            raise InputError(f"{method} makes two groups, not {clusters}: use iu-red for more")
-    if method == "evidence":
-        for name, value in parameters.items():
-            if name == "wrong_answers":
-                _given_rates(str(value))
-            elif name == "steady":
-                if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                    raise InputError(
-                        f"steady is {value!r}: it must be a number of answers, such as 40 (0: never stop before the budget)"
-                    )
-            elif name != "stop":
-                raise InputError(f"evidence has no parameter {name!r}: it takes stop, steady and wrong_answers")
-            elif isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= 1.0:
-                raise InputError(f"stop is {value!r}: it must be above 0 and at most 1 (1: never stop before the budget)")
+    method.read(parameters)
+    if method.name.startswith("s-and-t") and clusters is not None and clusters > 2:
+        raise InputError(f"{method.name} makes two groups, not {clusters}: use iu-red for more")
 
 
-def _given_rates(text: str) -> tuple[float, float] | None:
-    """Read `estimate` (None: gold answers say it), `none` or two rates like 0.04,0.02, as counting does."""
-    from cccount_dist.counting.placing.rates import parse_rates
-
-    given = parse_rates(text)
-    return None if given is None else (given.miss, given.false_same)
-
-
-def needs_vectors(method: str, parameters: Mapping[str, str | int | float | bool]) -> bool:
-    """Whether the method works on vectors and neighbours. One that asks for ratings does only if they give a prior similarity.
-
-    >>> needs_vectors("evidence", {}), needs_vectors("iu-red", {}), needs_vectors("iu-red", {"prior": 0.2})
-    (True, False, True)
-    """
-    return resolve_method(method) not in RATING_METHODS or bool(parameters.get("prior"))
+def check_collection(method: Method, clusters: int | None, items: int) -> None:
+    """Raise `InputError` if the method cannot make so many groups of a collection of so many items."""
+    if method.takes("ratings"):
+        check_items(method.name, clusters or 2, items)
+    elif clusters:
+        check_clusters(clusters, items)
 
 
-def make_grouper(method: str, inputs: GroupingInputs) -> Sampler[Grouping]:
+def make_grouper(method: str, inputs: GroupingInputs) -> "Sampler[Grouping]":
     """Return a new sampler that groups the items."""
-    name = resolve_method(method)
-    check_told(name, inputs.clusters, inputs.parameters)
-    return _BUILDERS[name](inputs)
+    found = grouping_method(method)
+    check_told(found, inputs.clusters, inputs.parameters)
+    return found.build(inputs, found.read(inputs.parameters))

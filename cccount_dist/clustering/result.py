@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from cccount_dist.clustering.quality import Bounds, Quality
 from cccount_dist.sampling.types import Question
 
 
@@ -21,8 +22,13 @@ class Grouping:
     expected_classes: float | None = field(default=None, kw_only=True)
     # Pair F score that the labels are expected to have; None if the method does not say.
     expected_quality: float | None = field(default=None, kw_only=True)
+    # Sure answers that the labels go against, as pairs of items with what was said: they contradict others. None: none.
+    against: tuple[tuple[int, int, float], ...] = field(default=(), kw_only=True)
     # How many of the last answers left the groups as they were; None if the method does not say.
     steady_answers: int | None = field(default=None, kw_only=True)
+    # How good the labels are, and how many classes there are, each with its interval; None if the method does not measure it.
+    quality: Quality | None = field(default=None, kw_only=True)
+    count: Bounds | None = field(default=None, kw_only=True)
 
     @property
     def clusters(self) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from cccount_dist.counting.result import CountResult
 
 _MOST_SEEN = 1.0 - 1e-9
+_FREE = 0.25  # of the law's questions: a campaign that took fewer had answers of others
 _WRONG_ANSWERS = 1.4  # what asking again costs, in questions: measured 1.1 to 2
 
 
@@ -82,6 +83,8 @@ def forecast_questions(result: CountResult, questions: float, target_width: floa
     """
     if target_width is None or result.estimate is None or result.anchors < 2:
         return None
+    if questions <= 0:  # everything came from other campaigns: what an answer brings here is not known yet
+        return None
     if result.relative_width <= target_width:
         return math.ceil(questions)
     if "items_placed" in result.details:
@@ -94,5 +97,8 @@ def _forecast_placing(result: CountResult, questions: float, target_width: float
     found = result.details.get("clusters_found", result.certain_low)
     seen = min(found / clusters, 1.0 - 0.5 / clusters)
     wanted = target_width * width_by_law(clusters, seen) / result.relative_width
-    reached = seen_at_width(clusters, wanted)
-    return math.ceil(questions * questions_by_law(clusters, max(reached, seen)) / questions_by_law(clusters, seen))
+    reached = max(seen_at_width(clusters, wanted), seen)
+    before = questions_by_law(clusters, seen)
+    if questions < _FREE * before:  # most came from other campaigns: this one pays for the rest by the law itself
+        return math.ceil(questions + questions_by_law(clusters, reached) - before)
+    return math.ceil(questions * questions_by_law(clusters, reached) / before)

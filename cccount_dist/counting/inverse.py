@@ -2,7 +2,7 @@
 
 For any weights w > 0: the cluster C is that of u with probability W_C/W, and then takes W/W_C draws on average; the sum over
 all clusters is K. No similarity, no reciprocal of a noisy size. One replicate scatters by K at least, so R replicates, about
-R · K questions, give an error of K/√R. Memory O(n + draws); a question takes O(log n), `result` O(replicates).
+R · K questions, give an error of K/√R. Memory O(n + draws); time O(log n) for a question, O(replicates) for `result`.
 """
 
 import bisect
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from cccount_dist.counting.intervals import check_level
 from cccount_dist.counting.inverse_interval import inverse_result
+from cccount_dist.counting.parameters import MOST_REPLICATES
 from cccount_dist.counting.population import Population
 from cccount_dist.counting.result import CountResult
 from cccount_dist.sampling.types import SAME, Answer, Question
 from cccount_dist.similarity.draws import WeightedDraws
 from storage.errors import InputError
 
-MOST_REPLICATES = 10_000
 _OPEN, _UNSURE, _DIFFERENT, _SAME = range(4)
 _AHEAD = 4  # one more question ahead for each 4 that were answered, and one more replicate for each 4 that are complete
 
@@ -120,12 +120,13 @@ class InverseSampler:
             questions.append(Question(len(self._where), replicate.u, replicate.next, "same", f"inverse replicate {index}"))
             self._where.append((index, replicate.issued, replicate.next))
             replicate.issue()
+        self._due()
         return questions
 
     def _due(self) -> int | None:
         """Return the first replicate whose next draw is a question that is due, and make the draws before it that are none.
 
-        `tell` calls it, too: so the state follows from the answers and the number of questions, not from the limits of `ask`.
+        Called after every question and every answer: so the state follows from them and their order, and from nothing else.
         """
         while (index := self._first_due()) is not None:
             replicate = self._replicates[index]
@@ -150,27 +151,32 @@ class InverseSampler:
         return begun
 
     def tell(self, answers: Sequence[Answer]) -> None:
-        """Take answers in. All are checked before the first one counts."""
+        """Take answers in, each by itself: what they come together with is not in a log. All are checked before the first counts.
+
+        A replicate that was begun stays: after an answer was replaced there may be more of them than without the first one.
+        """
         for answer in answers:
             self._check(answer)
-        touched = set()
         for answer in answers:
             index, draw, _ = self._where[answer.question_id]
             state = self._replicates[index].state
             self._answers -= int(state[draw] > _UNSURE)
             state[draw] = _UNSURE if answer.value is None else _SAME if answer.value == SAME else _DIFFERENT
             self._answers += int(state[draw] > _UNSURE)
-            touched.add(index)
-        for index in sorted(touched):
-            replicate = self._replicates[index]
-            before = replicate.complete
-            replicate.refresh()
-            if replicate.complete and not before:
-                self._unfinished.remove(index)
-            elif before and not replicate.complete:
-                bisect.insort(self._unfinished, index)
-        self._position = 0
-        self._due()
+            self._look_at(index)
+            self._due()
+
+    def _look_at(self, index: int) -> None:
+        """See whether a replicate is complete now."""
+        replicate = self._replicates[index]
+        before = replicate.complete
+        replicate.refresh()
+        place = bisect.bisect_left(self._unfinished, index)
+        if replicate.complete and not before:
+            del self._unfinished[place]
+        elif before and not replicate.complete:
+            self._unfinished.insert(place, index)
+        self._position = min(self._position, place)  # nothing has changed before it
 
     def result(self) -> CountResult:
         """Return the estimate from the replicates up to the first that is not complete, and from what that one has so far."""

@@ -1,106 +1,169 @@
-"""The registry of counting methods: a name that a user types, and how its sampler is made. Light to import."""
+"""The counting methods: declared here, and registered. Light to import: builders import their sampler when it is wanted."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cccount_dist.counting.result import CountResult
+from cccount_dist.counting import explained
+from cccount_dist.counting.parameters import (
+    ExploreParameters,
+    InverseParameters,
+    NestedParameters,
+    NisParameters,
+    PCKMeansParameters,
+    PlacingParameters,
+    ReleasedNestedParameters,
+    ReleasedNisParameters,
+)
+from cccount_dist.sampling.methods import AUTO, Method, Start, find_method, methods_of, register_method
 from cccount_dist.sampling.types import Sampler
-from storage.errors import InputError
 from storage.settings import Scalar
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from cccount_dist.counting.result import CountResult
     from cccount_dist.similarity.sharp import SharpRows
+
+KIND = "count"
+DEFAULT = "placing"  # what `auto` stands for
+WHY_DEFAULT = (
+    "auto is placing: of all methods measured it has the smallest error at the same effort, and an interval that covers; "
+    "inverse and the paper's methods are there to compare with. Unless --search full was asked for, it skips pairs that are "
+    "hardly the same once five matches have taught it which those are, and counts what may be missed by it"
+)
+NIS_PAPER = "Nested importance sampling"
+TWICE = 2  # confirmations show other pictures; where a cluster has no other, its only one is shown once more
+LANES = 512  # items under way at once when people answer, if so many questions are wanted: nobody waits for anybody
 
 
 @dataclass(frozen=True, slots=True)
 class CountingInputs:
     """Everything that a counting sampler may be made from; part of what makes its questions reproducible."""
 
-    vectors: NDArray[np.float32]  # (n, d), prepared
-    degree: NDArray[np.float64]  # (n,)
+    vectors: "NDArray[np.float32]"  # (n, d), prepared
+    degree: "NDArray[np.float64]"  # (n,)
     seed: int
     level: float
-    parameters: Mapping[str, Scalar] = field(default_factory=dict)  # of this method alone
     mean_square: float | None = None  # the Euclidean scale, if that is the metric
     sharp: "Callable[[], SharpRows] | None" = None  # makes the rows of the second space, where there are neighbour lists
+    earlier: tuple[int, ...] = ()  # how many items there were before the collection grew, the oldest number first
 
 
-# Names alone: the command line lists them without loading numba.
-METHODS = (
-    "placing",
-    "nis",
-    "nested-mc",
-    "nis-released",
-    "nested-mc-released",
-    "inverse",
-    "pckmeans-random",
-    "pckmeans-explore",
-)
-AUTO = "placing"
-WHY_AUTO = (
-    "auto is placing: of all methods measured it has the smallest error at the same effort, and an interval that covers; "
-    "inverse and the paper's methods are there to compare with. Unless --search full was asked for, it skips pairs that are "
-    "hardly the same once five matches have taught it which those are, and counts what may be missed by it"
-)
+def _placing(inputs: CountingInputs, given: PlacingParameters) -> "Sampler[CountResult]":
+    from cccount_dist.counting.placing.build import build_placing
+
+    return build_placing(inputs, given)
 
 
-def resolve_method(method: str) -> str:
-    """Return the name of the method that `method` stands for. A campaign is frozen with this name, never with `auto`.
+def _started_placing(given: Mapping[str, Scalar], start: Start) -> Mapping[str, Scalar]:
+    """Labels answer one by one and do not err unless they are told to; people do both."""
+    defaults: dict[str, Scalar] = {
+        "grid": 1,
+        "wrong_answers": "none" if start.simulated and not start.error_rate else "estimate",
+        "lanes": 1 if start.simulated else LANES,
+        "space": "sharp",
+    }
+    if not start.simulated or start.error_rate:  # who was wrong about two pictures is wrong about them again
+        defaults["same_pair"] = TWICE
+    frozen = defaults | {"search": "fast"} | dict(given)
+    return frozen if frozen["search"] == "fast" else {name: value for name, value in frozen.items() if name != "search"}
 
-    >>> resolve_method("auto")
+
+def _paper(name: str) -> "Callable[[CountingInputs, object], Sampler[CountResult]]":
+    def build(inputs: CountingInputs, given: object) -> "Sampler[CountResult]":
+        from cccount_dist.counting import paper
+
+        made: Sampler[CountResult] = getattr(paper, name)(inputs, given)
+        return made
+
+    return build
+
+
+for _method in (
+    Method(
+        DEFAULT, KIND, "Places items one after another among the clusters that were seen; narrow, and allows for wrong answers.",
+        _placing, PlacingParameters, ("vectors",), ("neighbors",), checks="all", started=_started_placing,
+        title="Placing random items", explained=explained.PLACING,
+    ),
+    Method(
+        "nis", KIND, "Nested importance sampling, as printed.", _paper("build_nis"), NisParameters, ("vectors", "degrees"),
+        paper=NIS_PAPER,
+        title="Nested importance sampling", explained=explained.NIS, early=explained.EARLY,
+    ),
+    Method(
+        "nested-mc", KIND, "Nested Monte Carlo, the paper's baseline.", _paper("build_nested_mc"), NestedParameters,
+        paper=NIS_PAPER,
+        title="Nested Monte Carlo", explained=explained.NESTED_MC, early=explained.EARLY,
+    ),
+    Method(
+        "nis-released", KIND, "Nested importance sampling as the authors' code has it.", _paper("build_nis_released"),
+        ReleasedNisParameters, ("vectors", "degrees"), paper=NIS_PAPER,
+        title="Nested importance sampling, as released", explained=explained.NIS + explained.RELEASED, early=explained.EARLY,
+    ),
+    Method(
+        "nested-mc-released", KIND, "Nested Monte Carlo as the authors' code has it.", _paper("build_nested_mc_released"),
+        ReleasedNestedParameters, ("degrees",), paper=NIS_PAPER,
+        title="Nested Monte Carlo, as released", explained=explained.NESTED_MC + explained.RELEASED, early=explained.EARLY,
+    ),
+    Method(
+        "inverse", KIND, "Inverse sampling: draws items until one is met again.", _paper("build_inverse"), InverseParameters,
+        ("degrees",),
+        title="Inverse sampling", explained=explained.INVERSE,
+    ),
+    Method(
+        "pckmeans-random", KIND, "PCK-means from random pairs; gives no honest interval.", _paper("build_pckmeans_random"),
+        PCKMeansParameters, ("vectors", "degrees"), paper=NIS_PAPER,
+        title="PCK-means, random questions", explained=explained.PCKMEANS,
+    ),
+    Method(
+        "pckmeans-explore", KIND, "PCK-means after an exploration of far items.", _paper("build_pckmeans_explore"),
+        ExploreParameters, ("vectors", "degrees"), paper=NIS_PAPER,
+        title="PCK-means, farthest-first questions", explained=explained.PCKMEANS,
+    ),
+):  # fmt: skip
+    register_method(_method)
+
+
+def counting_method(name: str) -> Method:
+    """Return the method that a name stands for. A campaign is frozen with the method's own name, never with `auto`.
+
+    >>> counting_method("auto").name
     'placing'
     """
-    if method == "auto":
-        return AUTO
-    if method not in METHODS:
-        raise InputError(f"counting method {method!r} is not known: use one of auto, {', '.join(METHODS)}")
-    return method
+    return find_method(KIND, DEFAULT if name == AUTO else name, "counting method")
 
 
-def check_parameters(method: str, parameters: Mapping[str, Scalar]) -> None:
-    """Raise `InputError` if one of the compared methods (all but placing) cannot use what it is told."""
-    from cccount_dist.counting.paper import READERS
-
-    READERS[method](method, parameters)
-
-
-def needs_degree(method: str) -> bool:
-    """Whether the degrees matter beyond saying which items have a vector."""
-    return method not in ("placing", "nested-mc")
+def counting_methods() -> list[str]:
+    """The names of all counting methods."""
+    return list(methods_of(KIND))
 
 
 def make_counter(
     method: str,
     *,
-    vectors: NDArray[np.float32],
-    degree: NDArray[np.float64],
+    vectors: "NDArray[np.float32]",
+    degree: "NDArray[np.float64]",
     seed: int = 0,
     level: float = 0.95,
     parameters: Mapping[str, Scalar] | None = None,
     mean_square: float | None = None,
     sharp: "Callable[[], SharpRows] | None" = None,
-) -> Sampler[CountResult]:
+    earlier: tuple[int, ...] = (),
+) -> "Sampler[CountResult]":
     """Return a new sampler of the number of clusters.
 
     Parameters
     ----------
-    method : `auto` or one of METHODS
+    method : `auto` or a name of `cccount methods`
     vectors : (n, d) float32, prepared for dot products; an array or a memory map
     degree : (n,) float64, NaN for an item without a vector, which is not counted
-    parameters : of this method alone, see its module; what is not given has its default
+    parameters : of this method alone; what is not given has its default
     mean_square : the mean squared distance of two items, if the metric is Euclidean (`metrics.EuclideanScale`)
     sharp : makes the rows of a second space (`similarity/sharp.py`), for placing with the parameter `space=sharp`
+    earlier : how many items there were before the collection grew, the oldest number first: their order is kept (`order.py`)
     """
-    name = resolve_method(method)
-    inputs = CountingInputs(vectors, degree, seed, level, parameters or {}, mean_square, sharp)
-    if name == "placing":
-        from cccount_dist.counting.placing.build import build_placing
-
-        return build_placing(inputs)
-    from cccount_dist.counting.paper import BUILDERS
-
-    return BUILDERS[name](inputs)
+    found = counting_method(method)
+    inputs = CountingInputs(vectors, degree, seed, level, mean_square, sharp, earlier)
+    return found.build(inputs, found.read(parameters or {}))

@@ -17,8 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, ndtr, pdtr
-from scipy.stats import gamma
+from scipy.special import gammainc, gammaln, ndtr, pdtr
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 Floats = NDArray[np.float64]
@@ -56,7 +55,7 @@ def size_table(items: int) -> SizeTable:
     location = np.linspace(-1.0, np.log(items) + 0.5, MEANS)
     with np.errstate(under="ignore"):
         lognormal = [ndtr((np.log(edges) - location[:, None]) / spread) for spread in SPREADS]
-        gammas = [gamma.cdf(edges, 1 / v**2, scale=np.exp(location)[:, None] * v**2) for v in SPREADS]
+        gammas = [gammainc(1 / v**2, edges / (np.exp(location)[:, None] * v**2)) for v in SPREADS]
     cumulative = np.stack(lognormal + gammas)  # (families x spreads, means, s)
     weights = np.diff(cumulative, axis=-1, prepend=0.0) + 1e-14
     weights /= weights.sum(axis=-1, keepdims=True)

@@ -3,7 +3,7 @@
     estimate = mean over anchors of  1/Q(u) · 1/(1 + d̂(u)),      d̂(u) = mean over draws of  s(u, v) / q_u(v)
 
 What Q and q are is the proposal's business (`nis.py`, `nested_mc.py`), and `released.py` has the authors' other form. Memory
-O(draws); an anchor's draws cost one row of similarity each time that their number doubles; `result` takes O(draws).
+O(draws); time: an anchor's draws cost one row of similarity whenever their number doubles, `result` O(draws).
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.counting.intervals import check_level, mean_interval
+from cccount_dist.counting.parameters import RATIO
 from cccount_dist.counting.result import CountResult
-from cccount_dist.counting.schedule import RATIO, anchors_after, level_reached, locate
+from cccount_dist.counting.schedule import anchors_after, level_reached, locate
 from cccount_dist.sampling.types import Answer, Question
 from storage.errors import InputError
 

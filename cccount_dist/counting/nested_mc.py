@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.counting.nested import NestedSampler
+from cccount_dist.counting.parameters import RATIO
 from cccount_dist.counting.population import Population
-from cccount_dist.counting.schedule import RATIO
 from cccount_dist.similarity.draws import uniform_others
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.counting.nested import NestedSampler
+from cccount_dist.counting.parameters import RATIO
 from cccount_dist.counting.population import Population
-from cccount_dist.counting.schedule import RATIO
 from cccount_dist.counting.similarities import Similarity, metric_similarity
 from cccount_dist.similarity.draws import WeightedDraws, uniform_others
 

@@ -3,6 +3,7 @@
 Explore takes the item farthest from all that were taken, and asks it against one member of each known set, the nearest first,
 until "same"; without one it founds a set. When as many sets are known as the user says there are clusters, Consolidate takes
 random items instead. O(n d) for each item taken; memory O(n + questions). At most one question is open at a time.
+Once an answer was replaced, founders may not all have been compared: no lower bound is claimed any more.
 """
 
 from dataclasses import dataclass, field
@@ -89,7 +90,9 @@ class ExplorePairs:
         return current.item, founder
 
     def told(self, number: int, value: float | None) -> None:
-        if number in self._values and self._values[number] != value:
+        if number in self._values:
+            if self._values[number] == value:
+                return  # heard before: an item must not found a set twice
             self._revised = True
         self._values[number] = value
         current = self._taken[-1]

@@ -1,55 +1,114 @@
-"""What a user may set about a method beyond the common options: named scalars, checked once, kept with the campaign."""
+"""What may be set about each counting method, declared once. Light to import."""
 
-import math
-from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
 
-from storage.errors import InputError
-from storage.settings import Scalar
+from cccount_dist.options import PARAMETER_OF, Option, Options
+
+RATIO = 7  # section 4 of the NIS paper, "Parameters for Nested-IS": M = 7 N
+RELEASED_RATIO = 1  # of the authors' released code
+SIMILARITIES = ("metric", "soft", "softmax")
+SMALLEST_TAU = 0.1  # below, a row's weights no longer fit into the whole numbers that draws are made with
+MOST_REPLICATES = 10_000
+LARGEST_PAGE = 24
 
 
-class Parameters:
-    """Reads the parameters of one method; `finish` refuses what the method does not know.
+def _readable_rates(text: str) -> None:
+    from cccount_dist.sampling.errorrates import parse_rates
 
-    >>> given = Parameters("nis", {"ratio": 3})
-    >>> given.whole("ratio", 7, least=1), given.number("tau", 0.5)
-    (3, 0.5)
-    >>> given.finish()
-    """
+    parse_rates(text)
 
-    def __init__(self, method: str, given: Mapping[str, Scalar]) -> None:
-        self._method = method
-        self._given = dict(given)
-        self._known: list[str] = []
 
-    def whole(self, name: str, default: int, *, least: int = 0) -> int:
-        value = self._take(name, default)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InputError(f"{name} of {self._method} must be a whole number, {least} or more, not {value!r}")
-        return value
+# Also options of `cccount count` by their own names, and said once for both.
+GRID = Option(
+    "Show up to so many clusters on one page.", metavar="1..24", least=1, most=LARGEST_PAGE, shown="1", absent=1,
+    rule=f"1 to {LARGEST_PAGE} clusters on a page",
+)  # fmt: skip
+WRONG_ANSWERS = Option(
+    "Allow for wrong answers: rates of misses and of false sames, or estimated on the way.", metavar="none|estimate|M,F",
+    read=_readable_rates, shown="estimate for people", absent="none",
+)  # fmt: skip
+SEARCH = Option(
+    "fast skips pairs that are hardly the same, where it is safe.", choices=("full", "fast"), shown="fast", absent="full",
+)  # fmt: skip
 
-    def number(self, name: str, default: float, *, least: float = -math.inf, most: float = math.inf) -> float:
-        value = self._take(name, default)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise InputError(f"{name} of {self._method} must be a number, not {value!r}")
-        if not least <= value <= most:
-            bounds = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
-            raise InputError(f"{name} of {self._method} must be {bounds}, not {value}")
-        return float(value)
 
-    def text(self, name: str, default: str) -> str:
-        return str(self._take(name, default))
+@dataclass(frozen=True, slots=True)
+class _Parameters(Options):
+    wording = PARAMETER_OF
 
-    def choice(self, name: str, default: str, options: tuple[str, ...]) -> str:
-        value = self._take(name, default)
-        if value not in options:
-            raise InputError(f"{name} of {self._method} must be one of {', '.join(options)}, not {value!r}")
-        return str(value)
 
-    def finish(self) -> None:
-        for name in self._given:
-            known = f"it has {', '.join(sorted(self._known))}" if self._known else "it has none"
-            raise InputError(f"{self._method} has no parameter {name!r}: {known}")
+@dataclass(frozen=True, slots=True)
+class PlacingParameters(_Parameters):
+    """The default method."""
 
-    def _take(self, name: str, default: Scalar) -> Scalar:
-        self._known.append(name)
-        return self._given.pop(name, default)
+    grid: Annotated[int, GRID] = 1
+    wrong_answers: Annotated[str, WRONG_ANSWERS] = "none"
+    lanes: Annotated[
+        int, Option("Items under way at once; more than 16: at most so many, begun when questions are wanted.", least=1)
+    ] = 1
+    search: Annotated[str, SEARCH] = "full"
+    space: Annotated[
+        str, Option("sharp also looks at similarities in a second space.", choices=("given", "sharp"), absent="given")
+    ] = "given"
+    same_pair: Annotated[
+        int, Option("How often the very same pair may be asked, in all; 0: as often as it helps.", least=0, absent=0)
+    ] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NestedParameters(_Parameters):
+    """Nested Monte Carlo."""
+
+    ratio: Annotated[int, Option("M = ratio · N: pairs for each anchor, in parts of the number of anchors.", least=1)] = RATIO
+
+
+@dataclass(frozen=True, slots=True)
+class NisParameters(NestedParameters):
+    """Nested importance sampling: the proposal rests on one of three similarities."""
+
+    similarity: Annotated[str, Option("What the proposal rests on.", choices=SIMILARITIES)] = "metric"
+    tau: Annotated[float, Option("Temperature of the softmax.", least=SMALLEST_TAU, where={"similarity": "softmax"})] = 0.5
+    clusters: Annotated[int, Option("Of the soft clustering; 0: at the elbow.", least=0, where={"similarity": "soft"})] = 0
+    sigma: Annotated[
+        float,
+        Option("Its width; 0: the mean distance to the nearest centre.", least=0.0, where={"similarity": "soft"}),
+    ] = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedNestedParameters(_Parameters):
+    """Nested Monte Carlo as the authors' code has it."""
+
+    ratio: Annotated[int, Option("Pairs for each anchor, in parts of the number of anchors.", least=1)] = RELEASED_RATIO
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedNisParameters(NisParameters):
+    """Nested importance sampling as the authors' code has it."""
+
+    ratio: Annotated[int, Option("Pairs for each anchor, in parts of the number of anchors.", least=1)] = RELEASED_RATIO
+    similarity: Annotated[str, Option("What the proposal rests on.", choices=SIMILARITIES)] = "softmax"
+
+
+@dataclass(frozen=True, slots=True)
+class InverseParameters(_Parameters):
+    """Inverse sampling."""
+
+    alpha: Annotated[float, Option("Of the weights (1 + degree)^-alpha.", least=0.0, most=2.0)] = 0.0
+    replicates: Annotated[int, Option("Fixed in advance.", least=1)] = MOST_REPLICATES
+
+
+@dataclass(frozen=True, slots=True)
+class PCKMeansParameters(_Parameters):
+    """PCK-means from pairs."""
+
+    alpha: Annotated[float, Option("Weight of must-links.", least=0.0)] = 1.0
+    beta: Annotated[float, Option("Weight of cannot-links.", least=0.0)] = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ExploreParameters(PCKMeansParameters):
+    """PCK-means after an exploration."""
+
+    clusters: Annotated[int, Option("Clusters that are known to be there; 0: not known.", least=0)] = 0

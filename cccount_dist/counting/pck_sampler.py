@@ -2,7 +2,7 @@
 
 It has no interval: the certain one is given. A fit for every k costs 16 times what `pckmeans.py` says, so the estimate is only
 renewed when the answers have grown by a quarter: it is that of the first 16, 20, 25, 31, … answers. Memory O(n + questions).
-A fit of 10,000 items takes about a minute, one of 100,000 many: this is a method to compare with.
+The time of a fit is about a minute for 10,000 items, and many for 100,000: this is a method to compare with.
 """
 
 from collections.abc import Sequence

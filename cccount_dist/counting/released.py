@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from cccount_dist.counting.nested import NestedSampler, Proposal
 from cccount_dist.counting.nested_mc import UniformProposal
+from cccount_dist.counting.parameters import RELEASED_RATIO
 from cccount_dist.counting.population import Population
 from cccount_dist.counting.similarities import Similarity
 from cccount_dist.similarity.draws import StreamedDraws, WeightedDraws
 from cccount_dist.similarity.rows import Items, own_places
 
-RELEASED_RATIO = 1
 FLOOR = 0.01  # of a similarity that can be 0: their softmax never is
 
 

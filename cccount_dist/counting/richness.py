@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import nbinom
+from scipy.special import betainc
 
 from cccount_dist.counting.chao import Interval, chao_without_replacement
 from cccount_dist.counting.mixture import Posterior, mixture_posteriors
@@ -92,11 +92,28 @@ def split_cases(seen: int, false_splits: float) -> list[tuple[float, int]]:
     """
     if false_splits < _NONE:
         return [(1.0, 0)]
-    law = nbinom(_SHAPE, _SHAPE / (_SHAPE + false_splits))
-    low, high = law.ppf(_TAIL), law.ppf(1.0 - _TAIL)
+    chance = _SHAPE / (_SHAPE + false_splits)
+    low, high = _quantile(_TAIL, chance), _quantile(1.0 - _TAIL, chance)
     numbers = np.unique(np.minimum(np.round(np.linspace(low, high, _CASES)), seen - 1))  # all of them, while they are few
     edges = np.concatenate([[-1.0], (numbers[1:] + numbers[:-1]) // 2, [np.inf]])
-    return [(float(weight), int(number)) for number, weight in zip(numbers, np.diff(law.cdf(edges)), strict=True)]
+    return [(float(weight), int(number)) for number, weight in zip(numbers, np.diff(_at_most(edges, chance)), strict=True)]
+
+
+def _at_most(number: NDArray[np.float64], chance: float) -> NDArray[np.float64]:
+    """The negative binomial's distribution function; `scipy.stats` has it, too, and takes a second to load."""
+    inside = np.clip(number, 0.0, 1e15)
+    return np.where(number < 0.0, 0.0, np.where(number > 1e15, 1.0, betainc(_SHAPE, inside + 1.0, chance)))
+
+
+def _quantile(share: float, chance: float) -> float:
+    """The smallest number that is not exceeded with this probability."""
+    below, above = -1.0, 0.0
+    while _at_most(np.array(above), chance) < share:
+        below, above = above, 2.0 * above + 1.0
+    while above - below > 1.0:
+        middle = (below + above) // 2.0
+        below, above = (middle, above) if _at_most(np.array(middle), chance) < share else (below, middle)
+    return above
 
 
 def without_smallest(counts: Counts, number: int) -> Counts:

@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-RATIO = 7  # section 4, "Parameters for Nested-IS": M = 7 N
+from cccount_dist.counting.parameters import RATIO
 
 
 def locate(start: int, stop: int, ratio: int = RATIO) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -15,17 +15,26 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.clustering.kmeans import KMeansFit, kmeans, squared_distances
 from cccount_dist.counting.baselines.elbow import kmeans_elbow
+from cccount_dist.counting.parameters import SMALLEST_TAU
 from cccount_dist.counting.population import Population
 from cccount_dist.similarity.draws import StreamedDraws
 from cccount_dist.similarity.metrics import prepare, usable
 from cccount_dist.similarity.rows import BLOCK_ROWS, Items, SimilarityRows, own_places
 from storage.errors import InputError
 
-SIMILARITIES = ("metric", "soft", "softmax")
-SMALLEST_TAU = 0.1  # below, a row's weights no longer fit into the whole numbers that draws are made with
 _EXACT = 8192
 _COLUMNS = 2048
 _WHOLE = 2.0**30
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    of: Callable[[int, Items], NDArray[np.floating]]
+    item: int
+    population: Population
+
+    def weights(self, places: slice | NDArray[np.int64]) -> NDArray[np.floating]:
+        return self.of(self.item, self.population.at(places))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +50,7 @@ class Similarity:
 
     def draws(self, u: int, population: Population) -> StreamedDraws:
         """Return draws of places of the population, each with the weight of its item."""
-        return StreamedDraws(lambda places: self.weights(u, population.at(places)), population.items, BLOCK_ROWS)
+        return StreamedDraws(_Row(self.weights, u, population).weights, population.items, BLOCK_ROWS)
 
 
 def metric_similarity(vectors: NDArray[np.float32], degree: NDArray[np.float64], mean_square: float | None = None) -> Similarity:
@@ -97,15 +106,21 @@ def softmax_similarity(
     if len(vectors) != len(degree):
         raise InputError(f"there are {len(vectors)} vectors and {len(degree)} degrees: they must be of the same items")
 
-    rows = SimilarityRows(vectors, mean_square)
+    rows = _Softmax(SimilarityRows(vectors, mean_square), tau, len(vectors))
+    return Similarity("softmax", rows.weights, np.where(np.isnan(degree), np.nan, 0.0), positive=True)
 
-    def softmax_weights(u: int, items: Items) -> NDArray[np.float64]:
-        found = np.clip(np.nan_to_num(rows.raw(u, items), nan=-1.0), -1.0, 1.0).astype(np.float64)
-        weights: NDArray[np.float64] = np.exp((found - 1.0) / tau)
-        weights[own_places(u, items, len(vectors))] = 0.0
+
+@dataclass(frozen=True, slots=True)
+class _Softmax:
+    rows: SimilarityRows
+    tau: float
+    items: int
+
+    def weights(self, u: int, items: Items) -> NDArray[np.float64]:
+        found = np.clip(np.nan_to_num(self.rows.raw(u, items), nan=-1.0), -1.0, 1.0).astype(np.float64)
+        weights: NDArray[np.float64] = np.exp((found - 1.0) / self.tau)
+        weights[own_places(u, items, self.items)] = 0.0
         return weights
-
-    return Similarity("softmax", softmax_weights, np.where(np.isnan(degree), np.nan, 0.0), positive=True)
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.counting.labelled import LabelledSet
-from cccount_dist.counting.methods import make_counter, needs_degree
+from cccount_dist.counting.methods import counting_method, make_counter
 from cccount_dist.counting.result import CountResult
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import drive
@@ -37,7 +37,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TrialOutcome:
     """The result at one effort, and what was spent."""
 
     effort: float
@@ -65,7 +65,7 @@ class Summary:
     details: Mapping[str, float]  # means
 
 
-def run_trial(collection: LabelledSet, plan: Plan, number: int) -> list[Outcome]:
+def run_trial(collection: LabelledSet, plan: Plan, number: int) -> list[TrialOutcome]:
     """Run number `number`: the outcome at each effort, or at the stop."""
     if plan.stop is None:
         return list(_steps(collection, plan, plan.efforts, number))
@@ -77,9 +77,9 @@ def run_trial(collection: LabelledSet, plan: Plan, number: int) -> list[Outcome]
     return [] if last is None else [last]
 
 
-def _steps(collection: LabelledSet, plan: Plan, efforts: Sequence[float], number: int) -> Iterator[Outcome]:
+def _steps(collection: LabelledSet, plan: Plan, efforts: Sequence[float], number: int) -> Iterator[TrialOutcome]:
     items, seed = len(collection.labels), FIRST_SEED + number
-    degrees = collection.degree if needs_degree(plan.method) else np.zeros(items)
+    degrees = collection.degree if "degrees" in counting_method(plan.method).needs else np.zeros(items)
     sampler = make_counter(
         plan.method,
         vectors=collection.vectors,
@@ -106,12 +106,12 @@ def _oracle(labels: NDArray[np.int64], plan: Plan, seed: int) -> LabelOracle:
     return LabelOracle(labels, error_rate=miss, false_same=false_same, seed=seed)
 
 
-def _outcome(result: CountResult, effort: float, spent: float, items: int) -> Outcome:
+def _outcome(result: CountResult, effort: float, spent: float, items: int) -> TrialOutcome:
     estimate = float(items) if result.estimate is None else result.estimate
-    return Outcome(effort, spent, estimate, result.low, result.high, result.anchors, dict(result.details))
+    return TrialOutcome(effort, spent, estimate, result.low, result.high, result.anchors, dict(result.details))
 
 
-def summarise(outcomes: Sequence[Outcome], clusters: int) -> Summary:
+def summarise(outcomes: Sequence[TrialOutcome], clusters: int) -> Summary:
     """Return what runs at one effort say, where `clusters` is the truth."""
     relative = np.array([outcome.estimate for outcome in outcomes]) / clusters - 1.0
     spent = np.array([outcome.spent for outcome in outcomes])

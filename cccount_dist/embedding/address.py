@@ -4,13 +4,15 @@ Stored in the collection's `uri` column as `path[#bytes=offset,size][&xywh=x,y,w
 (pixels, or `xywh=percent:x,y,w,h`), in the frame of the picture as a person sees it, after EXIF orientation.
 """
 
+import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from storage.errors import InputError
 from storage.objects import Objects, is_remote, open_objects
+from storage.reading import open_regular
 
+MOST_BYTES = 2**29  # of a file that holds one image
 _NUMBER = r"\d+(?:\.\d+)?"
 _FRAGMENT = re.compile(
     rf"(?P<path>.*?)#(?:bytes=(?P<offset>\d+),(?P<size>\d+))?&?"
@@ -77,11 +79,13 @@ class Address:
         """Return the encoded image."""
         if is_remote(self.path):
             return self._read_object()
-        if self.offset is None:
-            return Path(self.path).read_bytes()
-        with Path(self.path).open("rb") as source:
+        with open_regular(self.path) as source:
+            if self.offset is None:
+                if (size := os.fstat(source.fileno()).st_size) > MOST_BYTES:
+                    raise InputError(f"the file has {size:,} bytes, and one image at most {MOST_BYTES:,}")
+                return source.read()
             source.seek(self.offset)
-            data = source.read(self.size)
+            data = source.read(-1 if self.size is None else self.size)
         return self._whole(data)
 
     def stored_size(self) -> int | None:

@@ -4,13 +4,14 @@ A vector with NaN or infinite values becomes an item without a vector, with the 
 similarity to everything is 0. Memory: one shard and one block.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
 
-from cccount_dist.embedding.readers.rows import batches, numbered
+from cccount_dist.embedding.readers.tablerows import batches, numbered
 from cccount_dist.embedding.readers.vectors import Vectors, rebatched
 from cccount_dist.embedding.shard import NOT_FINITE, finite_rows
 from storage.arrays import JSON, ShardedArray
@@ -22,7 +23,11 @@ ATTRIBUTES: dict[str, JSON] = {"encoder": "given", "revision": "given", "compone
 
 def given_collection(vectors: Vectors, path: Path, progress: Progress | None = None) -> pa.Table:
     """Return the collection table of given vectors, with the reason beside every vector that cannot be used."""
-    problems = _look_through(vectors, path, progress)
+    return given_items(vectors, _look_through(vectors, path, progress))
+
+
+def given_items(vectors: Vectors, problems: Mapping[int, str] = MappingProxyType({})) -> pa.Table:
+    """Return the collection table of given vectors without a look at them."""
     columns = vectors.columns
     rows = (
         {
@@ -68,4 +73,4 @@ def _look_through(vectors: Vectors, path: Path, progress: Progress | None) -> di
     return problems
 
 
-__all__ = ["ATTRIBUTES", "given_collection", "write_given"]
+__all__ = ["ATTRIBUTES", "given_collection", "given_items", "write_given"]

@@ -1,14 +1,18 @@
 """One image file to an (h, w, 3) uint8 array, whatever it is: EXIF orientation, palettes, alpha, CMYK, 16-bit, first frame.
 
-Whatever cannot be decoded raises `UnreadableImageError` with a reason a person understands. A header that promises more than
-`MAX_PIXELS` is refused before a pixel is decoded, so memory stays below about 4 bytes x MAX_PIXELS for one image.
+Every image comes in through `decode`. Whatever cannot be decoded raises `UnreadableImageError` with a reason that a person
+understands. A header that promises more than `MAX_PIXELS` is refused before a pixel is decoded. Memory: at most
+`BYTES_PER_PIXEL` for a pixel, whatever the mode, so about 0.7 GB for the largest image: JPEGs are shrunk by the decoder where
+that is enough, and other modes become RGB strip by strip. Of large images a process decodes one at a time.
 """
 
 import io
 import struct
+import threading
 import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +23,12 @@ from storage.errors import InputError, MissingObjectError
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".gif"})
 MAX_PIXELS = 89_478_485  # Pillow's own limit (a quarter of a gibibyte as RGB)
+BYTES_PER_PIXEL = 8  # four as decoded, and four as RGB
+_STRIP = 2**20  # pixels that are converted at once
+_LARGE = 2**23  # pixels of an image that a process decodes only one of at a time
+_one_large = threading.Lock()
+# What photographs come in. Pillow knows more, and one of them (EPS) is a program that it has another program run.
+_FORMATS = ("PNG", "JPEG", "WEBP", "TIFF", "BMP", "DIB", "GIF", "JPEG2000", "AVIF", "PPM", "TGA", "PCX", "SGI", "ICO")
 
 # Pillow warns between one and two times its limit and raises above: `_opened` refuses both. It also warns of every oddity in
 # a file that it reads all the same. A million files would fill the terminal, and nobody could do anything about it.
@@ -87,7 +97,7 @@ def _read(address: Address) -> bytes:
 
 
 def _opened(data: bytes) -> Image.Image:
-    image = Image.open(io.BytesIO(data))
+    image = Image.open(io.BytesIO(data), formats=_FORMATS)
     width, height = image.size
     if width * height > MAX_PIXELS:
         raise Image.DecompressionBombError
@@ -99,8 +109,16 @@ def _pixels(image: Image.Image, side: int | None, box: Box | None, longest: int 
     wanted = side or longest
     if wanted is not None and image.format == "JPEG":
         _draft(image, wanted, box)
+    with _one_large if image.width * image.height > _LARGE else nullcontext():
+        return _loaded(image, full, side, box, longest)
+
+
+def _loaded(
+    image: Image.Image, full: tuple[int, int], side: int | None, box: Box | None, longest: int | None
+) -> NDArray[np.uint8]:
     image.load()
-    picture = _rgb(_upright(image))
+    _turn_upright(image)
+    picture = _rgb(image)
     if box is not None:
         # `draft` may have shrunk the picture: the box is in pixels of the full one.
         shrunk = picture.width * picture.height / (full[0] * full[1])
@@ -127,35 +145,58 @@ def _draft(image: Image.Image, side: int, box: Box | None) -> None:
         image.draft(None, (int(2 * side / kept) + 1, int(2 * side / kept) + 1))
 
 
-def _upright(image: Image.Image) -> Image.Image:
-    try:
-        return ImageOps.exif_transpose(image)
-    except (OSError, *_DAMAGED):  # the picture is sound, its EXIF block is not
-        return image
+def _turn_upright(image: Image.Image) -> None:
+    with suppress(OSError, *_DAMAGED):  # the picture is sound, its EXIF block is not
+        ImageOps.exif_transpose(image, in_place=True)
 
 
 def _rgb(image: Image.Image) -> Image.Image:
     if image.mode == "RGB":
         return image
     if image.mode.startswith("I") or image.mode == "F":
-        return Image.fromarray(_eight_bits(np.asarray(image), image.mode)).convert("RGB")
+        scale = _scale(image)
+        return _in_strips(image, lambda strip: Image.fromarray(_eight_bits(_numbers(strip), scale)).convert("RGB"))
     if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
         # What lies under full transparency is noise: show the picture on white, as a viewer would.
-        picture = image.convert("RGBA")
-        return Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture).convert("RGB")
-    return image.convert("RGB")
+        return _in_strips(image, _on_white)
+    return _in_strips(image, lambda strip: strip.convert("RGB"))
 
 
-def _eight_bits(values: NDArray[np.generic], mode: str) -> NDArray[np.uint8]:
-    """Scale by what the values can be (1, 255, 65535), never by what they happen to be: equal scenes stay equal."""
-    numbers = np.nan_to_num(values.astype(np.float64))
-    top = float(numbers.max(initial=0.0))
-    if mode.startswith("I;16"):
-        scale = 65535.0
-    elif mode == "F" and top <= 1:
-        scale = 1.0
-    else:
-        scale = next((limit for limit in (255.0, 65535.0) if top <= limit), top)
+def _in_strips(image: Image.Image, convert: Callable[[Image.Image], Image.Image]) -> Image.Image:
+    """Convert some rows at a time: what a conversion needs on its way is never as large as the image."""
+    rows = max(1, _STRIP // max(1, image.width))
+    if rows >= image.height:
+        return convert(image)
+    picture = Image.new("RGB", image.size)
+    for top in range(0, image.height, rows):
+        strip = image.crop((0, top, image.width, min(top + rows, image.height)))
+        strip.info = image.info  # a transparent colour
+        picture.paste(convert(strip), (0, top))
+    return picture
+
+
+def _on_white(strip: Image.Image) -> Image.Image:
+    picture = strip.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture).convert("RGB")
+
+
+def _numbers(strip: Image.Image) -> NDArray[np.float64]:
+    return np.nan_to_num(np.asarray(strip).astype(np.float64))
+
+
+def _scale(image: Image.Image) -> float:
+    """What the values can be (1, 255, 65535), never what they happen to be: equal scenes stay equal."""
+    if image.mode.startswith("I;16"):
+        return 65535.0
+    rows = max(1, _STRIP // max(1, image.width))
+    tops = (image.crop((0, top, image.width, min(top + rows, image.height))) for top in range(0, image.height, rows))
+    top = max((float(_numbers(strip).max(initial=0.0)) for strip in tops), default=0.0)
+    if image.mode == "F" and top <= 1:
+        return 1.0
+    return next((limit for limit in (255.0, 65535.0) if top <= limit), top)
+
+
+def _eight_bits(numbers: NDArray[np.float64], scale: float) -> NDArray[np.uint8]:
     return np.clip(np.rint(numbers * (255.0 / scale)), 0, 255).astype(np.uint8)
 
 

@@ -20,6 +20,7 @@ from storage.arrays import JSON, ShardedArray
 from storage.errors import CorruptionError, InputError, MissingObjectError
 from storage.objects import Objects
 from storage.schema import EMBEDDINGS, ENCODED
+from storage.stamp import intact, stamped
 from storage.workspace import Workspace
 
 KEY = "projection.npz"
@@ -110,12 +111,14 @@ def _save(objects: Objects, projection: Projection) -> None:
     sink = io.BytesIO()
     described = json.dumps(dict(projection.attributes))
     np.savez(sink, mean=projection.mean, basis=projection.basis, attributes=np.array(described))
-    objects.replace(KEY, sink.getvalue())
+    objects.replace(KEY, stamped(KEY, sink.getvalue()))
 
 
 def _load(objects: Objects) -> Projection | None:
     try:
         data = objects.read(KEY)
+        if intact(data) is False:
+            raise ValueError("its bytes are not those that were written")  # noqa: TRY301
         with np.load(io.BytesIO(data), allow_pickle=False) as stored:
             return Projection(stored["mean"], stored["basis"], json.loads(str(stored["attributes"])))
     except MissingObjectError:

@@ -7,16 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cccount_dist.campaign.noun import whole
 from cccount_dist.report.facts import Estimate
 from cccount_dist.report.markup import Html, element
 from cccount_dist.report.svg import COLOURS, inline_svg
-from cccount_dist.report.wording import number, thinned
+from cccount_dist.report.wording import thinned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_POINTS = 200
 _MOST_DOTS = 40  # more points than this are a line without dots
+_MOST_MARKS = 12  # arrows where the interval leaves the picture
 _DPI = 72.0  # of matplotlib's SVG
 _LEFT, _RIGHT, _ABOVE, _BELOW = 44, 76, 14, 52  # pixels around the plot, for the labels
 _APART = 17  # pixels between two lines of text
@@ -72,7 +74,7 @@ def drawing(frame: Frame, draw: Callable[["Axes"], None], described: str, *, lef
 
 
 def _curves(axes: "Axes", estimates: Sequence[Estimate], truth: int | None) -> None:
-    x = [row.questions for row in estimates]
+    x = [row.answers for row in estimates]
     # Drawn in to just outside of the picture: a line from a value far above it would fall only at its very end.
     bottom, top = axes.get_ylim()
     outside = 0.05 * (top - bottom)
@@ -89,15 +91,36 @@ def _curves(axes: "Axes", estimates: Sequence[Estimate], truth: int | None) -> N
     if any(row.seen is not None and row.seen > 1.0 for row in estimates):
         seen = [min(max(row.seen or 1.0, bottom - outside), top + outside) for row in estimates]
         axes.plot(x, seen, color=COLOURS["soft"], linewidth=1.5, dashes=(1.5, 2), zorder=2)
+    _marks(axes, estimates)
     dots = "o" if len(estimates) <= _MOST_DOTS else ""
     axes.plot(x, middle, color=COLOURS["accent"], linewidth=2.25, marker=dots, markersize=5, zorder=3)
+
+
+def _marks(axes: "Axes", estimates: Sequence[Estimate]) -> None:
+    """Say where the interval is cut off by the edge of the picture: an arrow at the edge, at most one in a few pixels."""
+    bottom, top = axes.get_ylim()
+    step = max(row.answers for row in estimates) / _MOST_MARKS
+    above = [row.answers for row in estimates if row.high > top]
+    below = [row.answers for row in estimates if row.low < bottom]
+    for edge, marker, leaves in ((top, "^", above), (bottom, "v", below)):
+        last = -step
+        for place in leaves:
+            if place - last >= step:
+                last = place
+                axes.plot([last], [edge], marker, color=COLOURS["soft"], markersize=7, clip_on=False, zorder=4)
+
+
+def leaves_the_chart(estimates: Sequence[Estimate], truth: int | None) -> bool:
+    """Whether some interval is cut off by the edge of the picture."""
+    bottom, top = _vertical(estimates, truth)
+    return any(row.high > top or row.low < bottom for row in estimates)
 
 
 def _scales(axes: "Axes", estimates: Sequence[Estimate], truth: int | None, frame: Frame) -> None:
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     axes.set_ylim(*_vertical(estimates, truth))
-    axes.set_xlim(0, max(row.questions for row in estimates) * 1.015 or 1)
+    axes.set_xlim(0, max(row.answers for row in estimates) * 1.015 or 1)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(frame.ticks - 1, integer=True, steps=[1, 2, 5, 10]))
         axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
@@ -112,7 +135,7 @@ def _end_labels(axes: "Axes", last: Estimate, truth: int | None, frame: Frame) -
     """Name the lines at their right ends, where the eye arrives; moved apart where they would touch."""
     bottom, top = axes.get_ylim()
     pixel = (top - bottom) / (frame.height - _ABOVE - _BELOW)
-    labels = [("accent", number(last.estimate), last.estimate)]
+    labels = [("accent", f"{whole(last.estimate):,}", last.estimate)]
     if truth is not None:
         gap = last.estimate - truth
         push = max(0.0, _APART * pixel - abs(gap)) / 2 * (1 if gap >= 0 else -1)

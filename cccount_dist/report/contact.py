@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cccount_dist.campaign.noun import Noun
 from cccount_dist.report.facts import Thumbnail
 from cccount_dist.report.frame import whole_file
 from cccount_dist.report.markup import Html, element, joined, name_of
@@ -28,7 +29,7 @@ main { max-width: 76rem; }
 .sheet { margin-top: 1.5rem; border-top: 1px solid var(--line); padding-top: 0.75rem; scroll-margin-top: 8rem; }
 .sheet h2 { font-size: 1rem; margin: 0 0 0.5rem; }
 .sheet.found { border-top: 3px solid var(--accent); }
-.sheet ul { display: grid; grid-template-columns: repeat(auto-fill, minmax(6rem, 1fr)); gap: 0.5rem; margin: 0; padding: 0; }
+.sheet ul { display: grid; grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr)); gap: 0.5rem; margin: 0; padding: 0; }
 .sheet li { list-style: none; min-width: 0; }
 .sheet figure { margin: 0; }
 .sheet img, .sheet .none {
@@ -36,8 +37,8 @@ main { max-width: 76rem; }
   border-radius: 5px;
 }
 .sheet .checked img, .sheet .checked .none { border: 2px solid var(--same); }
+.copy { margin: 0; font-size: 0.75rem; color: var(--truth); }
 .sheet .none { display: grid; place-items: center; color: var(--soft); font-size: 0.75rem; }
-.sheet figcaption { font-size: 0.7rem; color: var(--soft); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 """
 
 _SCRIPT = """
@@ -58,17 +59,22 @@ box.addEventListener("input", () => {
   if (at >= 0) {
     sheets.forEach((sheet, k) => { sheet.hidden = k !== at; });
     sheets[at].classList.add("found");
-    said.textContent = `${text} is most like subcluster ${at + 1}`;
+    said.textContent = `${text} is most like ${document.body.dataset.one} ${at + 1}`;
   } else {
-    said.textContent = lower === "" ? "" : shown === 0 ? "No id has this in it" : `${shown} of ${sheets.length} subclusters`;
+    const some = `${shown} of ${sheets.length} ${document.body.dataset.many}`;
+    said.textContent = lower === "" ? "" : shown === 0 ? "No id has this in it" : some;
   }
 });
 """
+_FRAME = "A green frame: answers say that the picture belongs here. Without a frame it was placed by its looks only."
 _DIGEST = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
 _POLICY = (
     f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{_DIGEST}'; base-uri 'none'; "
     "form-action 'none'"
 )
+
+
+SUBCLUSTER = Noun("subcluster", "subclusters")  # where the user gave no word
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,7 @@ class Picture:
 
     thumbnail: Thumbnail
     checked: bool
+    copy_of: str | None = None  # the name of another picture here whose file is the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +99,13 @@ class ContactFacts:
     items: int
     version: str
     written_at: str
+    noun: Noun = SUBCLUSTER
 
 
 def contact_sheet(facts: ContactFacts) -> str:
     """Return the whole file."""
-    count = plural(len(facts.subclusters), "subcluster")
-    sheets = [_sheet(number, row, facts.size) for number, row in enumerate(facts.subclusters)]
+    count = facts.noun.of(len(facts.subclusters))
+    sheets = [_sheet(number, row, facts) for number, row in enumerate(facts.subclusters)]
     foot = f"Written by cccount {facts.version} on {facts.written_at}. This file needs no network."
     data = Html(json.dumps(facts.nearest).replace("<", "\\u003c"))
     body = element(
@@ -106,6 +114,8 @@ def contact_sheet(facts: ContactFacts) -> str:
         element("footer", element("p", foot)),
         element("script", data, id="nearest", type="application/json"),
         element("script", Html(_SCRIPT)),
+        data_one=facts.noun.one,
+        data_many=facts.noun.many,
     )
     return whole_file(count, facts.campaign, body, style=_CSS, policy=_POLICY)
 
@@ -122,6 +132,7 @@ def _header(facts: ContactFacts, count: str) -> Html:
         element("p", element("b", "cccount"), " contact sheet · campaign ", name_of(facts.campaign), class_="kicker"),
         element("h1", count),
         element("p", standing, class_="note"),
+        element("p", _FRAME, class_="note") if checked else Html(),
     )
 
 
@@ -136,11 +147,12 @@ def _search(facts: ContactFacts) -> Html:
     )
 
 
-def _sheet(number: int, row: Sequence[Picture], size: int) -> Html:
-    lacking = size - len(row)
+def _sheet(number: int, row: Sequence[Picture], facts: ContactFacts) -> Html:
+    lacking = facts.size - len(row)
     more = f" · {plural(lacking, 'place')} empty: nothing was found" if lacking > 0 else ""
     ids = "\n".join(picture.thumbnail.item_id for picture in row)
-    title = joined(f"{number + 1} · ", name_of(row[0].thumbnail.item_id), more)
+    called = facts.noun.one[:1].upper() + facts.noun.one[1:]
+    title = joined(f"{called} {number + 1} · ", name_of(row[0].thumbnail.item_id), more)
     return element(
         "section", element("h2", title), element("ul", *map(_figure, row)), class_="sheet", id=f"s{number + 1}", data_ids=ids
     )
@@ -152,6 +164,7 @@ def _figure(picture: Picture) -> Html:
         image = element("div", "no picture", class_="none", title=shown.reason)
     else:
         image = element("img", src=shown.picture, alt=f"item {shown.item_id}", loading="lazy")
-    said = "checked by answers" if picture.checked else "by its vector only"
+    said = "people's answers say that it belongs here" if picture.checked else "placed by its looks only"
     caption = element("figcaption", name_of(shown.item_id), title=f"{shown.item_id}: {said}")
-    return element("li", element("figure", image, caption, class_="checked" if picture.checked else None))
+    copy = Html() if picture.copy_of is None else element("p", "exact copy of ", name_of(picture.copy_of), class_="copy")
+    return element("li", element("figure", image, caption, copy, class_="checked" if picture.checked else None))

@@ -1,4 +1,4 @@
-"""What a report says, as plain data: gathered by `flows/report.py`, put into words and pictures by the rest of this package.
+"""What a report says, as plain data: gathered by each kind of campaign, put into words and pictures by the rest of this package.
 
 Its size is bounded, whatever the collection and the campaign: some hundred estimates, some dozen pairs, a few failed images.
 """
@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from cccount_dist.campaign.effort import Effort
+from cccount_dist.campaign.noun import Noun, noun_of
+from storage.epochs import Epoch
 from storage.settings import Goal, Settings
 
 
@@ -14,7 +17,7 @@ from storage.settings import Goal, Settings
 class Estimate:
     """One refresh of a count: what was known after so many answers."""
 
-    questions: int
+    answers: int
     estimate: float
     low: float
     high: float
@@ -80,28 +83,23 @@ class CountFacts:
     goal: Goal
     collection: CollectionFacts
     estimates: Sequence[Estimate]
-    questions: int  # answers that somebody gave
-    inferred: int  # answers that followed from others
-    unsure: int
+    effort: Effort
+    unsure: int  # pairs, on pages too, about which nobody could tell
     contradictions: int
     pending: int
     exact: int | None  # the number of clusters, once the answers decide every pair
-    annotators: Mapping[str, int]  # who gave how many answers
     pairs: Sequence[JudgedPair]
-    seconds_per_pair: float
     version: str
     written_at: datetime
-    glances: int = 0  # pages that somebody was shown
-    seconds_per_page: float = 30.0
     sizes: Mapping[int, int] = field(default_factory=dict)  # items placed in a cluster -> clusters seen with so many
     ways: Sequence[Way] = ()  # other ways to count from the same answers
     warnings: Sequence[str] = ()
     forecast: Forecast | None = None
+    epochs: Sequence[Epoch] = ()  # where other samplers took over
 
     @property
-    def seconds(self) -> float:
-        """What the answers took people, by the cost model."""
-        return self.questions * self.seconds_per_pair + self.glances * self.seconds_per_page
+    def noun(self) -> Noun:
+        return noun_of(self.goal)
 
     @property
     def last(self) -> Estimate | None:

@@ -21,7 +21,7 @@ def gallery(facts: CountFacts) -> Html:
         if facts.collection.has_images:
             why = f"None of the pictures could be read; the first: {missing[0].item_id}: {missing[0].reason}."
         return element("section", title, element("p", why), _listed(facts.pairs[:_MOST_ROWS]))
-    chosen = f"{plural(len(facts.pairs), 'pair')} out of {plural(facts.questions, 'answer')}, spread over the whole campaign."
+    chosen = f"{plural(len(facts.pairs), 'judged pair')}, spread over the whole campaign."
     notes = [element("p", chosen)]
     if missing:
         unread = f"{plural(len(missing), 'picture')} could not be read; the first: {missing[0].item_id}: {missing[0].reason}."

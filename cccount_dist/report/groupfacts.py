@@ -1,4 +1,4 @@
-"""What the report of a grouping says, as plain data: gathered by `flows/groupreport.py`, put into words by `groups.py`.
+"""What the report of a grouping says, as plain data: gathered by `kinds/cluster/report.py`, put into words by `grouppage.py`.
 
 Its size is bounded, whatever the collection and the campaign: some hundred refreshes, a dozen groups with a few pictures each.
 """
@@ -7,8 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from cccount_dist.campaign.effort import Effort
+from cccount_dist.campaign.noun import GROUP, Noun, noun_of
 from cccount_dist.report.facts import CollectionFacts, JudgedPair, Thumbnail
-from cccount_dist.report.spectral import RatingFacts
+from cccount_dist.report.qualitysection import QualityFacts
+from cccount_dist.report.ratingsection import RatingFacts
+from storage.epochs import Epoch
 from storage.settings import Goal, Settings
 
 
@@ -16,7 +20,7 @@ from storage.settings import Goal, Settings
 class Refresh:
     """What was known after so many answers; agreement with the labels only where there are labels."""
 
-    questions: int
+    answers: int
     clusters: int
     entropy: float
     nmi: float | None
@@ -53,19 +57,25 @@ class GroupingFacts:
     course: Sequence[Refresh]
     sizes: Mapping[int, int]  # size of a group -> how many groups have it
     sheets: Sequence[Sheet]  # of the largest groups
-    questions: int
-    inferred: int
+    effort: Effort
     unsure: int
     contradictions: int  # in the closure
     against: Sequence[JudgedPair]  # answers that the groups go against: examples
     against_count: int
     pending: int
     next: Sequence[NextPair]
-    annotators: Mapping[str, int]
     warning: str | None
     version: str
     written_at: datetime
     ratings: RatingFacts | None = None  # of a campaign that asks for ratings
+    epochs: Sequence[Epoch] = ()  # where other samplers took over
+    quality: QualityFacts | None = None  # of a method that measures it
+
+    @property
+    def noun(self) -> Noun:
+        """What a group is called. Where some are probably parts of others, they are groups, and not what the user counts."""
+        parts = self.last is not None and self.last.expected_classes is not None
+        return GROUP if parts else noun_of(self.goal, GROUP)
 
     @property
     def last(self) -> Refresh | None:

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cccount_dist.campaign.noun import CLUSTER, Noun, whole
 from cccount_dist.report.chart import FRAMES, Frame, drawing
 from cccount_dist.report.facts import Way
 from cccount_dist.report.markup import Html, element
 from cccount_dist.report.svg import COLOURS
-from cccount_dist.report.wording import number, plural
+from cccount_dist.report.wording import ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,10 +42,10 @@ def binned(sizes: Mapping[int, int]) -> list[tuple[str, int]]:
     return bars
 
 
-def size_chart(sizes: Mapping[int, int]) -> Html:
+def size_chart(sizes: Mapping[int, int], noun: Noun = CLUSTER) -> Html:
     """Bars: clusters seen, by how many drawn items are in them."""
     bars = binned(sizes)
-    said = ", ".join(f"{plural(count, 'cluster')} with {name}" for name, count in bars if count)
+    said = ", ".join(f"{noun.of(count)} with {name}" for name, count in bars if count)
     described = f"Chart: of the items drawn, {said}."
 
     def draw(axes: "Axes", frame: Frame) -> None:
@@ -57,17 +58,19 @@ def size_chart(sizes: Mapping[int, int]) -> Html:
         )
         axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
         axes.set_ylim(0, max(count for _, count in bars) * 1.08)
-        _quiet(axes, "items drawn of a cluster")
+        _quiet(axes, f"items drawn of one {noun.one}")
         axes.grid(axis="y", color=COLOURS["line"], linewidth=1)
 
     return _both(draw, described, height=240)
 
 
-def way_chart(ways: Sequence[Way]) -> Html:
+def way_chart(ways: Sequence[Way], noun: Noun = CLUSTER) -> Html:
     """One line for each way: its interval, and its estimate as a dot."""
-    said = "; ".join(f"{way.name} {number(way.estimate)}, {number(way.low)} to {number(way.high)}" for way in ways)
+    said = "; ".join(f"{way.name} {whole(way.estimate):,}, {' to '.join(ends(way.low, way.high))}" for way in ways)
 
     def draw(axes: "Axes", frame: Frame) -> None:  # noqa: ARG001
+        from matplotlib.ticker import MaxNLocator
+
         for place, way in enumerate(ways):
             main = place == 0
             axes.plot(
@@ -77,7 +80,8 @@ def way_chart(ways: Sequence[Way]) -> Html:
         axes.set_yticks([-place for place in range(len(ways))], [way.name for way in ways])
         axes.set_ylim(-len(ways) + 0.4, 0.6)
         axes.set_xlim(left=max(0.0, min(way.low for way in ways) - 0.05 * max(way.high for way in ways)))
-        _quiet(axes, "clusters")
+        _quiet(axes, noun.many)
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         axes.grid(axis="x", color=COLOURS["line"], linewidth=1)
 
     return _both(draw, f"Chart: {said}.", height=90 + 34 * len(ways), left=150, right=24)

@@ -74,9 +74,9 @@ th { font-weight: 600; color: var(--soft); white-space: nowrap; }
   border: 1px solid var(--line); border-radius: 5px;
 }
 .pairs .none { display: grid; place-items: center; text-align: center; color: var(--soft); font-size: 0.75rem; }
-.pairs figcaption {
-  color: var(--soft); font-size: 0.7rem; line-height: 1.3; margin-top: 0.2rem; white-space: nowrap; overflow: hidden;
-  text-overflow: ellipsis;
+figcaption {
+  color: var(--soft); font-size: 0.75rem; line-height: 1.3; margin-top: 0.2rem; white-space: nowrap; overflow: hidden;
+  text-overflow: ellipsis; direction: rtl; text-align: left;  /* the end of a path tells more than its beginning */
 }
 .pairs p { margin: 0.35rem 0 0; font-size: 0.8rem; line-height: 1.35; color: var(--soft); }
 .verdict { font-weight: 650; }

@@ -1,19 +1,41 @@
 """Numbers, times and results in words that a person reads. Spaces inside a quantity do not break."""
 
 import math
+from collections.abc import Sequence
 
+from cccount_dist.campaign.answerwords import parts
+from cccount_dist.campaign.effort import Effort
+from cccount_dist.campaign.noun import Noun, noun_of, whole, whole_range
 from cccount_dist.report.facts import CountFacts, Estimate
+from cccount_dist.report.markup import name_of
+from cccount_dist.sampling.methods import methods_of
+from storage.epochs import Epoch
+from storage.settings import Goal, Settings
 
 _NBSP = "\u00a0"
 
 
-def number(value: float) -> str:
-    """A count that need not be whole: one decimal as long as it matters.
+DIFFERENT = Noun("different one", "different ones")  # what a count found, where the user gave no word
 
-    >>> number(9.94), number(10.0), number(99.96), number(1234.6)
-    ('9.9', '10.0', '100', '1,235')
+
+def ends(low: float, high: float) -> tuple[str, str]:
+    """The ends of an interval as people read them: whole, and never narrower than it was.
+
+    >>> ends(8.9, 11.04), ends(1234.6, 2000.0)
+    (('8', '12'), ('1,234', '2,000'))
     """
-    return f"{value:,.1f}" if round(value, 1) < 100 else f"{value:,.0f}"
+    first, last = whole_range(low, high)
+    return f"{first:,}", f"{last:,}"
+
+
+def sentence(text: str) -> str:
+    """A remark as a sentence of its own.
+
+    >>> sentence("after 20 answers nothing is certain"), sentence("Stop.")
+    ('After 20 answers nothing is certain.', 'Stop.')
+    """
+    said = text.strip()
+    return said[:1].upper() + said[1:] + ("" if said.endswith((".", "!", "?")) else ".")
 
 
 def percent(share: float) -> str:
@@ -46,20 +68,21 @@ def duration(seconds: float) -> str:
 
 
 def interval(estimate: Estimate) -> str:
-    low, high = number(estimate.low), number(estimate.high)
+    low, high = ends(estimate.low, estimate.high)
     return f"that it is {low}" if low == high else f"between {low} and {high}"
 
 
 def headline(facts: CountFacts) -> tuple[str, str]:
     """The answer in one sentence, in two parts: what is said large, and what is said below it."""
-    answers = plural(facts.questions, "answer")
-    last = facts.last
+    effort, last, noun = facts.effort, facts.last, noun_of(facts.goal, DIFFERENT)
+    answers = plural(effort.answers, "answer")
     if facts.exact is not None:
-        return f"Exactly {facts.exact:,} different ones", f"{answers} decide every pair."
+        decide = "decides" if effort.answers == 1 else "decide"
+        return f"Exactly {noun.of(facts.exact)}", f"{answers} {decide} every pair{_carried(facts)}."
     if last is not None:
         sure = f"{percent(facts.settings.level)} sure {interval(last)}"
-        return f"About {number(last.estimate)} different ones", f"{sure}, from {plural(last.questions, 'answer')}."
-    if facts.questions:
+        return f"About {noun.of(whole(last.estimate))}", f"{sure}, from {_rests_on(facts, last)}{_carried(facts)}."
+    if effort.answers:
         return "No estimate yet", f"{answers} so far are too few to say more than: at least 1, at most {facts.settings.items:,}."
     if facts.pending:
         return "No answers yet", f"{plural(facts.pending, 'question')} {_wait(facts.pending)} for people."
@@ -75,11 +98,11 @@ def standing(facts: CountFacts) -> str:
         return "Complete: nothing is left to ask."
     if wanted is not None and last is not None and (last.high - last.low) <= wanted * last.estimate:
         return f"Complete: the interval is narrower than the wanted {percent(wanted)} of the estimate."
-    spent = facts.questions + facts.glances * goal.page_cost
+    spent = facts.effort.spent(goal)
     if spent >= goal.budget:
         reached = f"the budget of {plural(goal.budget, 'answer')} is used"
         return f"Complete: {reached}." if wanted is None else f"Stopped: {reached}, and the interval is wider than wanted."
-    given = f"{math.floor(spent):,} of {plural(goal.budget, 'answer')} given"
+    given = budget_words(facts.effort, goal)
     if goal.oracle == "people" and facts.pending:
         return f"Waiting for people: {plural(facts.pending, 'question')} open, {given}."
     return f"Under way: {given}. The same command goes on from here."
@@ -87,18 +110,81 @@ def standing(facts: CountFacts) -> str:
 
 def forecast(facts: CountFacts) -> str | None:
     """What a narrower interval takes; None if that is not known, or reached."""
-    ahead = facts.forecast
-    if ahead is None or facts.exact is not None or ahead.answers <= facts.questions:
+    ahead, goal = facts.forecast, facts.goal
+    if ahead is None or facts.exact is not None or ahead.answers < facts.effort.spent(goal) + 1:
         return None
-    hours = duration(ahead.answers * facts.seconds_per_pair)
-    return f"About {plural(ahead.answers, 'answer')} in all, {hours}, would bring it to ±{percent(ahead.width / 2)}."
+    each = " (a page counts as the pairs that take as long)" if facts.effort.pages else ""
+    hours = duration(ahead.answers * goal.pair_seconds)
+    return f"About {plural(ahead.answers, 'answer')} in all{each}, {hours}, would bring it to ±{percent(ahead.width / 2)}."
+
+
+def budget_words(effort: Effort, goal: Goal) -> str:
+    """How much of the budget is used: in answers, and what pages count as where there are some."""
+    if not effort.pages:
+        return f"{effort.answers:,} of {plural(goal.budget, 'answer')} given"
+    used = f"{math.floor(effort.spent(goal)):,} of the budget of {goal.budget:,}"
+    return (
+        f"{plural(effort.answers, 'answer')} given, {parts(effort.pairs, effort.pages)}; they use {used}, in which a page counts "
+        f"as {goal.page_cost:.2g} pairs"
+    )
+
+
+def people_rows(effort: Effort, most: int) -> list[list[str]]:
+    """Who answered how much, whoever answered most first; the last row adds up."""
+    rows = [[name_of(one.name), *_numbers(one.pairs, one.pages, one.answers, one.checks)] for one in effort.people[:most]]
+    if len(effort.people) > most:
+        rest = effort.people[most:]
+        totals = (sum(getattr(one, name) for one in rest) for name in ("pairs", "pages", "answers", "checks"))
+        rows.append([f"{len(rest):,} others", *_numbers(*totals)])
+    if len(effort.people) > 1:
+        pairs, pages = sum(one.pairs for one in effort.people), sum(one.pages for one in effort.people)
+        rows.append(["all", *_numbers(pairs, pages, effort.given, effort.checks)])
+    return rows
+
+
+PEOPLE_HEAD = ["annotator", "pairs", "pages", "answers", "checks"]
+
+
+def people_note(effort: Effort) -> str:
+    """How the totals of people and the campaign's answers go together."""
+    said = [f"{plural(effort.given, 'answer')} of people"]
+    if effort.further:
+        said.append(f"{effort.answers:,} that settle a question, and {plural(effort.further, 'further vote')} on one")
+    note = ": ".join(said) + "."
+    if effort.checks:
+        note += f" {plural(effort.checks, 'check')} beside them tell only how reliable people are."
+    if effort.carried:
+        note += f" {plural(effort.carried, 'answer')} came from other campaigns, where they are counted."
+    if effort.waits:
+        times, longest = plural(len(effort.waits), "time"), f"{max(effort.waits):.1f} s at the longest"
+        note += f" Somebody at the page had nothing to answer {times}: {longest}, {sum(effort.waits):.0f} s in all."
+    return note
+
+
+def _numbers(*counts: int) -> list[str]:
+    return [f"{count:,}" for count in counts]
+
+
+def _rests_on(facts: CountFacts, last: Estimate) -> str:
+    """The answers that an estimate knows of; others may have come since."""
+    effort = facts.effort
+    if last.answers < effort.answers:
+        return f"the first {last.answers:,} of {plural(effort.answers, 'answer')}"
+    said = parts(effort.pairs, effort.pages)
+    return plural(last.answers, "answer") + (f" ({said})" if said else "")
+
+
+def _carried(facts: CountFacts) -> str:
+    carried = facts.effort.carried
+    return f" and {carried:,} of other campaigns" if carried else ""
 
 
 def cost(facts: CountFacts) -> str:
     """What the answers took, by the cost model."""
-    pairs = f"{plural(facts.questions, 'pair')} at {facts.seconds_per_pair:g} s"
-    pages = f", {plural(facts.glances, 'page')} at {facts.seconds_per_page:g} s" if facts.glances else ""
-    return f"{duration(facts.seconds)}: {pairs}{pages}"
+    effort, goal = facts.effort, facts.goal
+    pairs = f"{plural(effort.pairs, 'pair')} at {goal.pair_seconds:g} s"
+    pages = f", {plural(effort.pages, 'page')} at {goal.page_seconds:g} s" if effort.pages else ""
+    return f"{duration(effort.seconds(goal))}: {pairs}{pages}"
 
 
 def against_truth(facts: CountFacts) -> str | None:
@@ -116,13 +202,10 @@ def against_truth(facts: CountFacts) -> str | None:
 
 def caution(facts: CountFacts) -> str | None:
     """What a reader must know before using the number; None if there is nothing to warn of."""
-    answers, items = facts.questions, facts.settings.items
-    if facts.settings.method not in PAPERS or facts.last is None or facts.exact is not None or answers >= items:
+    answers, items, known = facts.effort.answers, facts.settings.items, methods_of(facts.settings.kind).get(facts.settings.method)
+    if known is None or not known.early or facts.last is None or facts.exact is not None or answers >= items:
         return None
-    return (
-        f"There are fewer answers ({answers:,}) than items ({items:,}). With this method the estimate is then often far off, "
-        "mostly too high, and its interval too narrow: more answers bring both closer to the truth."
-    )
+    return f"There are fewer answers ({answers:,}) than items ({items:,}). {known.early}"
 
 
 def verdict(value: float | None) -> str:
@@ -136,48 +219,20 @@ def verdict(value: float | None) -> str:
     return known.get(value) or f"rated {value:.3g}"
 
 
-_NIS = (
-    "Items are drawn at random, those that few others resemble more often, and each is compared with items drawn by their "
-    "similarity to it. How often the two are the same says how large the item's cluster is, and from the sizes follows the "
-    "number of clusters. That some are drawn more often than others is weighed out again, so with many answers a poor "
-    "similarity costs precision and does not shift the result (Perez, Sheldon, Van Horn and Maji, 2023)."
-)
-_NESTED_MC = (
-    "Items are drawn evenly at random, and each is compared with others that are also drawn evenly. How often the two are "
-    "the same says how large the item's cluster is, and from the sizes follows the number of clusters."
-)
-_RELEASED = " The item itself is forced into each comparison, as in the program that the paper's authors released."
-_PLACING = (
-    "Items are drawn evenly at random, and each is compared with one member of every cluster found so far, the likeliest first, "
-    "until somebody says that they are the same; an item that differs from all of them is a new cluster. How often clusters were "
-    "drawn once, twice and so on says how many were not drawn at all: by Chao's bound, and by a posterior over how unequal "
-    "clusters are. The interval holds both. Where answers may be wrong, unlikely ones are asked again, and false splits that are "
-    "expected to be left are taken out."
-)
-_INVERSE = (
-    "An item is drawn at random, then others until one is the same. The number of draws is the number of clusters on average, "
-    "exactly, whatever their sizes: nothing is assumed about them, at the price of a wider interval."
-)
-_PCKMEANS = (
-    "k-means that keeps to the answers, for every number of clusters; the number is where its objective bends. No interval."
-)
-METHODS = {
-    "placing": ("Placing random items", _PLACING),
-    "inverse": ("Inverse sampling", _INVERSE),
-    "nis": ("Nested importance sampling", _NIS),
-    "nested-mc": ("Nested Monte Carlo", _NESTED_MC),
-    "nis-released": ("Nested importance sampling, as released", _NIS + _RELEASED),
-    "nested-mc-released": ("Nested Monte Carlo, as released", _NESTED_MC + _RELEASED),
-    "pckmeans-random": ("PCK-means, random questions", _PCKMEANS),
-    "pckmeans-explore": ("PCK-means, farthest-first questions", _PCKMEANS),
-}
-PAPERS = ("nis", "nested-mc", "nis-released", "nested-mc-released")  # far off while answers are few
 WAYS = {"chao": "Chao's bound", "mixture": "size mixture", "inverse": "inverse sampling"}
 
 
-def method(name: str) -> tuple[str, str]:
+def method(settings: Settings) -> tuple[str, str]:
     """A method's name in words, and what it does; the bare name for one that this version does not describe."""
-    return METHODS.get(name, (name, ""))
+    known = methods_of(settings.kind).get(settings.method)
+    return (known.title or settings.method, known.explained) if known is not None else (settings.method, "")
+
+
+def epoch_rows(epochs: Sequence[Epoch]) -> list[tuple[str, str]]:
+    """Where another sampler took over, and why, for the list of how a result was obtained."""
+    later = [one for one in epochs if one.number]
+    said = [f"since {one.opened_at}, after {one.answers:,} answers, with cccount {one.version}: {one.reason}" for one in later]
+    return [(f"Epoch {one.number + 1}", words) for one, words in zip(later, said, strict=True)]
 
 
 def thinned(count: int, most: int) -> list[int]:

@@ -8,20 +8,13 @@ import hashlib
 import json
 import re
 import secrets
-from dataclasses import dataclass
 
-from storage.errors import ConflictError, CorruptionError, InputError, MissingObjectError
+from storage.errors import ConflictError, InputError, MissingObjectError
+from storage.stamp import BLANK, filled
+from storage.tokens import KEY, TokenHash, read_tokens
 from storage.workspace import Workspace
 
-KEY = "annotators.json"
 _NAME = re.compile(r"[\w][\w .@'-]{0,62}[\w.]|[\w]", re.UNICODE)
-_REPAIR = "restore it from a copy, or delete it and give everybody a new token (`cccount annotators add`)"
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    salt: str
-    digest: str
 
 
 class Annotators:
@@ -44,7 +37,7 @@ class Annotators:
             entries = self._read()
             if name in entries:
                 raise ConflictError(f"there is an annotator {name!r} already: remove them first for a new token")
-            self._write({**entries, name: _Entry(salt, _digest(salt, token))})
+            self._write({**entries, name: TokenHash(salt, _digest(salt, token))})
         return token
 
     def remove(self, name: str) -> None:
@@ -64,19 +57,21 @@ class Annotators:
                 found = name
         return found
 
-    def _read(self) -> dict[str, _Entry]:
+    def _read(self) -> dict[str, TokenHash]:
         try:
-            content = json.loads(self._objects.read(KEY))
-            return {str(name): _Entry(str(entry["salt"]), str(entry["digest"])) for name, entry in content.items()}
+            return read_tokens(self._objects.read(KEY), self._where)
         except MissingObjectError:
             return {}
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise CorruptionError(f"{self._where} is damaged ({error}): {_REPAIR}") from error
 
-    def _write(self, entries: dict[str, _Entry]) -> None:
+    def _write(self, entries: dict[str, TokenHash]) -> None:
         content = {name: {"salt": entry.salt, "digest": entry.digest} for name, entry in sorted(entries.items())}
-        self._objects.replace(KEY, json.dumps(content, indent=1).encode())
+        for first in list(content.values())[:1]:
+            first["stamp"] = BLANK  # inside an entry, where no annotator's name can be: an earlier version reads past it
+        self._objects.replace(KEY, filled(json.dumps(content, indent=1).encode()))
 
 
 def _digest(salt: str, token: str) -> str:
     return hashlib.blake2b(token.encode(), salt=bytes.fromhex(salt)[:16], digest_size=32).hexdigest()
+
+
+__all__ = ["KEY", "Annotators"]

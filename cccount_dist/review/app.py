@@ -1,33 +1,39 @@
 """The review server: HTTP around the desk. Only numbers and ids come from clients, never a path; every answer waits for the disk.
 
 Work that touches disk or pixels runs in threads, so the event loop is free; nothing here runs a sampler. That a campaign needs
-new questions is told to `Watcher`, and done elsewhere (`flows/review.py`).
+new questions is told to `Watcher`, and done elsewhere (`flows/serving/review.py`).
 """
 
+import asyncio
 import logging
 import math
+import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from importlib.resources import files
 from typing import Annotated, Any, NamedTuple, Protocol
 
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Path, Query, Request, Response
+from anyio import CapacityLimiter, to_thread
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Path, Query, Request
+from fastapi import Response as HttpResponse
 from fastapi.encoders import jsonable_encoder
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.concurrency import run_in_threadpool
 
-from cccount_dist.campaign import Response as Answer
+from cccount_dist.campaign.campaign import Response
 from cccount_dist.embedding.images import UnreadableImageError
+from cccount_dist.review.bell import Bell
 from cccount_dist.review.browse import browsing
 from cccount_dist.review.desk import Desk
 from cccount_dist.review.desks import Desks
 from cccount_dist.review.guard import Guard
-from cccount_dist.review.images import Side
 from cccount_dist.review.models import (
     AnswerBody,
     FlagBody,
     Nothing,
+    OutlookInfo,
     Problem,
     ReceiptInfo,
     Recent,
@@ -37,12 +43,21 @@ from cccount_dist.review.models import (
     Token,
     UndoBody,
 )
+from cccount_dist.review.pace import ANSWERS_A_MINUTE, Pace
+from cccount_dist.review.pagefiles import page_files
+from cccount_dist.review.pictures import BusyError, Picture, Side
 from cccount_dist.review.sheets import Receipt
-from cccount_dist.review.signin import COOKIE, COOKIE_SECONDS, Door
+from cccount_dist.review.signin import COOKIE, COOKIE_SECONDS, Door, address_of
 from storage.errors import CccountError, ConflictError, InputError, StoreError
 
 LOG = logging.getLogger("cccount.review")
 MOST_ANSWERS = 200  # in one request
+MOST_PICTURES = 64  # that one person waits for: a browser asks for six at a time
+PICTURE_SECONDS = 60.0  # that somebody waits for one
+_MOST_PROBLEMS, _LONGEST = 20, 200  # of a refused body, and characters of one
+LONGEST_WAIT = 25.0  # seconds that a request for sheets is held: proxies give up after 30 or more
+LOOK_EVERY = 2.0  # seconds between looks of a held request: questions of a `cccount advance` elsewhere ring no bell
+SHARE_AFTER = 0.15  # seconds without a sheet after which somebody is given one that another person only holds
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _CampaignName = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 _REFUSED: dict[int | str, dict[str, Any]] = {
@@ -56,8 +71,8 @@ class Watcher(Protocol):
     def answered(self, campaign: str, count: int) -> None:
         """New answers were stored."""
 
-    def ran_short(self, campaign: str) -> None:
-        """Somebody was given fewer sheets than they asked for."""
+    def at_the_desk(self, campaign: str, people: int, missing: int) -> None:
+        """So many people are answering, and lack so many sheets to the fewest with which nobody waits."""
 
 
 class Seat(NamedTuple):
@@ -67,8 +82,8 @@ class Seat(NamedTuple):
     desk: Desk
 
 
-def make_app(desks: Desks, door: Door, watcher: Watcher) -> FastAPI:
-    """Return the application."""
+def make_app(desks: Desks, door: Door, watcher: Watcher, bell: Bell | None = None) -> FastAPI:
+    """Return the application. Whoever knows of new questions rings the bell."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -78,39 +93,39 @@ def make_app(desks: Desks, door: Door, watcher: Watcher) -> FastAPI:
     app = FastAPI(title="cccount review", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.add_middleware(Guard, hosts=lambda: door.hosts)
     app.add_exception_handler(CccountError, _explain)
+    app.add_exception_handler(RequestValidationError, _refuse)
     app.include_router(_pages())
     app.include_router(_signing_in(desks, door))
     app.include_router(browsing(desks, door), responses=_REFUSED)
-    app.include_router(_reviewing(desks, door, watcher))
+    app.include_router(_reviewing(desks, door, watcher, bell or Bell()))
     return app
 
 
 def _pages() -> APIRouter:
     """The files of the page: a fixed list, read once."""
     router = APIRouter(include_in_schema=False)
-    folder = files("cccount_dist.review") / "static"
-    known = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.is_file()}
+    known = page_files()
 
-    def served(name: str) -> Response:
+    def served(name: str) -> HttpResponse:
         suffix = name[name.rfind(".") :]
         if name not in known or suffix not in _TYPES:
             raise HTTPException(404, "there is no such file")
-        return Response(known[name], media_type=_TYPES[suffix], headers={"Cache-Control": "no-cache"})
+        return HttpResponse(known[name], media_type=_TYPES[suffix], headers={"Cache-Control": "no-cache"})
 
     @router.get("/")
-    async def review() -> Response:
+    async def review() -> HttpResponse:
         return served("index.html")
 
     @router.get("/progress")
-    async def progress() -> Response:
+    async def progress() -> HttpResponse:
         return served("progress.html")
 
     @router.get("/browse")
-    async def browse() -> Response:
+    async def browse() -> HttpResponse:
         return served("browse.html")
 
     @router.get("/static/{name}")
-    async def static(name: str) -> Response:
+    async def static(name: str) -> HttpResponse:
         return served(name)
 
     return router
@@ -125,39 +140,49 @@ def _signing_in(desks: Desks, door: Door) -> APIRouter:
         return Session(annotator=annotator, login=not door.is_open, workspace=desks.workspace.uuid, campaigns=desks.campaigns())
 
     @router.get("/session")
-    async def who_am_i(request: Request) -> Session:
-        return await run_in_threadpool(lambda: session(door.who(request.cookies.get(COOKIE))))
+    async def who_am_i(request: Request, response: HttpResponse) -> Session:
+        told = await run_in_threadpool(lambda: session(door.who(request.cookies.get(COOKIE))))
+        if told.annotator is None and COOKIE in request.cookies:  # a token that was taken away: the browser may forget it
+            door.attempts.failed(address_of(request))
+            response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+        return told
 
     @router.post("/login")
-    async def login(body: Token, request: Request, response: Response) -> Session:
-        address = request.client.host if request.client else ""
-        wait = door.attempts.wait(address)
-        if wait > 0:
-            raise HTTPException(429, "too many attempts: wait a minute", headers={"Retry-After": str(math.ceil(wait))})
+    async def login(body: Token, request: Request, response: HttpResponse) -> Session:
         if door.is_open:
             return await run_in_threadpool(session, door.local)
         name = await run_in_threadpool(door.annotators.who, body.token)
         if name is None:
-            door.attempts.failed(address)
-            raise HTTPException(401, "nobody has this token")
+            raise door.refusal(address_of(request), "nobody has this token")
         response.set_cookie(
             COOKIE, body.token, max_age=COOKIE_SECONDS, httponly=True, samesite="strict", secure=request.url.scheme == "https"
         )
         return await run_in_threadpool(session, name)
 
     @router.post("/logout")
-    async def logout(_: Nothing, response: Response) -> Nothing:
+    async def logout(_: Nothing, response: HttpResponse) -> Nothing:
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return Nothing()
 
     return router
 
 
-def _reviewing(desks: Desks, door: Door, watcher: Watcher) -> APIRouter:
+def _reviewing(desks: Desks, door: Door, watcher: Watcher, bell: Bell) -> APIRouter:
     router = APIRouter(responses=_REFUSED)
+    pace = Pace()
+    answering = CapacityLimiter(16)  # threads that take answers in, whatever the others are busy with
+    looking: Counter[str] = Counter()  # pictures that everybody waits for
+
+    def hold_up(who: str, count: int, *, changes: bool = False) -> None:
+        """Refuse what is more than a person does: the page sends it again later, and nothing is lost."""
+        if (wait := pace.wait(who, count, changes=changes)) > 0.0:
+            much = "changes of mind" if changes else f"answers: {ANSWERS_A_MINUTE} a minute are taken from one person"
+            raise HTTPException(429, f"too many {much}; wait a minute", headers={"Retry-After": str(math.ceil(wait))})
 
     def somebody(request: Request) -> str:
         name = door.who(request.cookies.get(COOKIE))
+        if name is None and COOKIE in request.cookies:
+            raise door.refusal(address_of(request), "sign in first")
         if name is None:
             raise HTTPException(401, "sign in first")
         return name
@@ -173,35 +198,70 @@ def _reviewing(desks: Desks, door: Door, watcher: Watcher) -> APIRouter:
     At = Annotated[Seat, Depends(seat)]
 
     @router.get("/api/{campaign}/sheets")
-    async def sheets(campaign: _CampaignName, at: At, count: Annotated[int, Query(ge=1, le=64)] = 8) -> Sheets:
-        def work() -> Sheets:
-            found = [desks.sheet(at.desk, sheet) for sheet in at.desk.take(at.who, count)]
-            return Sheets(sheets=found, state="running" if found else at.desk.state())
+    async def sheets(
+        campaign: _CampaignName,
+        at: At,
+        count: Annotated[int, Query(ge=1, le=64)] = 8,
+        have: Annotated[int, Query(ge=0, le=64)] = 0,
+        wait: Annotated[float, Query(ge=0.0, le=LONGEST_WAIT)] = 0.0,
+    ) -> Sheets:
+        def work(*, share: bool) -> Sheets:
+            found = [desks.sheet(at.desk, sheet, at.who) for sheet in at.desk.take(at.who, count, share=share)]
+            if found:
+                return Sheets(sheets=found, state="running")
+            # Where others have what is open, that is why there is nothing.
+            why = None if at.desk.has_open else at.desk.hindrance()
+            return Sheets(sheets=[], state=at.desk.state(), hindrance=why)
 
-        given = await run_in_threadpool(work)
-        if len(given.sheets) < count:
-            watcher.ran_short(campaign)
-        return given
+        async def look(*, share: bool = False) -> Sheets:
+            given = await run_in_threadpool(work, share=share)
+            watcher.at_the_desk(campaign, *at.desk.attendance())
+            return given
+
+        ends = time.monotonic() + wait
+        listening = bell.listen(campaign, at.who)  # before the look: what comes meanwhile is heard
+        try:
+            given = await look()
+            first, pause = [sheet.id for sheet in given.sheets], SHARE_AFTER
+            while len(first) <= have and given.state in ("running", "waiting") and not bell.is_closed:
+                if (left := ends - time.monotonic()) <= 0:
+                    break
+                empty = not given.sheets
+                if await bell.heard(listening, min(left, pause if empty else LOOK_EVERY)):
+                    bell.leave(campaign, at.who, listening)
+                    listening = bell.listen(campaign, at.who)
+                given, pause = await look(share=empty), LOOK_EVERY
+                if [sheet.id for sheet in given.sheets] != first:
+                    break
+            return given
+        finally:
+            bell.leave(campaign, at.who, listening)
 
     @router.post("/api/{campaign}/answers")
     async def answers(campaign: _CampaignName, body: list[AnswerBody], at: At) -> ReceiptInfo:
         if len(body) > MOST_ANSWERS:
             raise HTTPException(422, f"at most {MOST_ANSWERS} answers at once, not {len(body)}")
-        given = [Answer(a.question_id, a.value, at.who, a.seconds, a.id) for a in body]
-        return await _stored(campaign, lambda: at.desk.answer(at.who, given))
+        given = [Response(a.question_id, a.value, at.who, a.seconds, a.id) for a in body]
+        hold_up(at.who, len(given))
+        if changed := await to_thread.run_sync(at.desk.changes, at.who, given, limiter=answering):
+            hold_up(at.who, changed, changes=True)
+        return await _stored(campaign, at.who, lambda: at.desk.answer(at.who, given, unseen=desks.pictures.lost))
 
     @router.post("/api/{campaign}/undo")
     async def undo(campaign: _CampaignName, body: UndoBody, at: At) -> ReceiptInfo:
-        return await _stored(campaign, lambda: at.desk.undo(at.who, body.answer_id, id=body.id))
+        hold_up(at.who, 1, changes=True)
+        return await _stored(campaign, at.who, lambda: at.desk.undo(at.who, body.answer_id, id=body.id))
 
     @router.post("/api/{campaign}/flag")
     async def flag(campaign: _CampaignName, body: FlagBody, at: At) -> ReceiptInfo:
-        return await _stored(campaign, lambda: at.desk.flag(at.who, body.item, body.reason, id=body.id))
+        hold_up(at.who, 1, changes=True)
+        return await _stored(campaign, at.who, lambda: at.desk.flag(at.who, body.item, body.reason, id=body.id))
 
-    async def _stored(campaign: str, work: Callable[[], Receipt]) -> ReceiptInfo:
-        receipt = await run_in_threadpool(work)
+    async def _stored(campaign: str, who: str, work: Callable[[], Receipt]) -> ReceiptInfo:
+        receipt = await to_thread.run_sync(work, limiter=answering)
         if receipt.stored:
             watcher.answered(campaign, len(receipt.stored))
+            bell.ring(campaign, who)  # they hold fewer sheets now, and may be given more
         rejected = [RejectionInfo(id=r.id, reason=r.reason) for r in receipt.rejected]
         return ReceiptInfo(stored=receipt.stored, known=receipt.known, rejected=rejected)
 
@@ -209,22 +269,58 @@ def _reviewing(desks: Desks, door: Door, watcher: Watcher) -> APIRouter:
     async def recent(at: At) -> Recent:
         return await run_in_threadpool(desks.recent, at.desk, at.who)
 
+    @router.get("/api/{campaign}/outlook")
+    async def outlook(at: At, empty: Annotated[bool, Query()] = False) -> OutlookInfo:  # noqa: FBT002
+        return OutlookInfo(**asdict(await run_in_threadpool(lambda: at.desk.outlook(at.who, empty=empty))))
+
     @router.get("/api/{campaign}/standing")
     async def standing(at: At) -> JSONResponse:
         return JSONResponse(await run_in_threadpool(lambda: jsonable_encoder(asdict(at.desk.standing()))))
 
-    @router.get("/images/{item}", response_class=Response, responses={200: {"content": {"image/jpeg": {}, "image/png": {}}}})
-    async def image(item: Annotated[int, Path(ge=0, le=2**53)], _: Who, side: Side = Side.MIDDLE) -> Response:
-        if item >= desks.collection.items:
-            raise HTTPException(404, "there is no such item")
+    async def picture(item: int, side: Side) -> Picture:
+        """It is looked for again where it may have moved to."""
+
+        async def made() -> Picture:
+            asked = asyncio.wrap_future(desks.pictures.ask(item, side))
+            return await asyncio.wait_for(asyncio.shield(asked), PICTURE_SECONDS)
+
         try:
-            kind, data = await run_in_threadpool(desks.pictures.get, item, side)
+            return await made()
+        except UnreadableImageError:
+            if not await run_in_threadpool(desks.has_moved, item):
+                raise
+            return await made()
+
+    @router.get("/images/{item}", response_class=HttpResponse, responses={200: {"content": {"image/jpeg": {}, "image/png": {}}}})
+    async def image(item: Annotated[int, Path(ge=0, le=2**53)], who: Who, side: Side = Side.MIDDLE) -> HttpResponse:
+        if item >= desks.items.with_item(item).items:
+            raise HTTPException(404, "there is no such item")
+        if looking[who] >= MOST_PICTURES:
+            raise HTTPException(503, "too many pictures are asked for at once", headers={"Retry-After": "2"})
+        looking[who] += 1
+        try:
+            kind, data = await picture(item, side)
         except UnreadableImageError as error:
             raise HTTPException(404, str(error)) from error
+        except (BusyError, TimeoutError) as error:
+            raise HTTPException(503, "the picture is not ready: try again", headers={"Retry-After": "2"}) from error
+        finally:
+            looking[who] -= 1
         # The address names the workspace, so what is kept is never another collection's picture.
-        return Response(data, media_type=kind, headers={"Cache-Control": "private, max-age=86400"})
+        return HttpResponse(data, media_type=kind, headers={"Cache-Control": "private, max-age=86400"})
 
     return router
+
+
+async def _refuse(_: Request, error: Exception) -> JSONResponse:
+    """Say what is wrong with a request, and never send back what came: it need not be text, nor a number that JSON has."""
+    found = error.errors() if isinstance(error, RequestValidationError) else []
+    told = [{"type": str(one["type"]), "loc": [_plain(part) for part in one["loc"]], "msg": _plain(one["msg"])} for one in found]
+    return JSONResponse({"detail": told[:_MOST_PROBLEMS]}, 422)
+
+
+def _plain(value: object) -> str | int:
+    return value if isinstance(value, int) else str(value)[:_LONGEST].encode("ascii", "backslashreplace").decode()
 
 
 async def _explain(_: Request, error: Exception) -> JSONResponse:

@@ -7,14 +7,14 @@ import base64
 import binascii
 from typing import Annotated
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.concurrency import run_in_threadpool
 
-from cccount_dist.embedding.images import decode
-from cccount_dist.review.desks import Desks
-from cccount_dist.review.signin import COOKIE, Door
-from cccount_dist.subclustering.browse import Finder, Match, Shown, read_subclusters
+from cccount_dist.kinds.subcluster.browse import Finder, Match, Shown, browsable, copies_among, read_subclusters
+from cccount_dist.review.desks import Desks, campaign_info
+from cccount_dist.review.models import Text
+from cccount_dist.review.signin import COOKIE, Door, address_of
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError
 
@@ -32,6 +32,7 @@ class SheetPicture(_Model):
     name: str
     checked: bool
     picture: str | None
+    copy_of: str | None = None  # the name of a picture here whose file is the same, byte for byte
 
 
 class Browsable(_Model):
@@ -41,9 +42,10 @@ class Browsable(_Model):
 
 
 class ContactSheet(_Model):
-    """The subclusters of a campaign, each with its centroid first."""
+    """The subclusters of a campaign, each with its centroid first; `noun`: what the user calls one, and many of them."""
 
     subclusters: list[list[SheetPicture]]
+    noun: tuple[str, str] | None = None
 
 
 class MatchInfo(_Model):
@@ -61,19 +63,21 @@ class Matches(_Model):
 class Wanted(_Model):
     """A picture to search for, as base64."""
 
-    image: Annotated[str, Field(min_length=1, max_length=256 * 1024)]
+    image: Annotated[Text, Field(min_length=1, max_length=256 * 1024)]
 
 
 def browsing(desks: Desks, door: Door) -> APIRouter:
     """Return the routes."""
     router = APIRouter()
+    searching = CapacityLimiter(2)  # searches at once: each decodes and encodes a picture
 
     def somebody(request: Request) -> None:
         if door.who(request.cookies.get(COOKIE)) is None:
-            raise HTTPException(401, "sign in first")
+            wrong = COOKIE in request.cookies
+            raise door.refusal(address_of(request), "sign in first") if wrong else HTTPException(401, "sign in first")
 
     def folder_of(campaign: _CampaignName) -> CampaignFolder:
-        if campaign not in _browsable(desks):
+        if campaign not in browsable(desks.workspace):
             raise HTTPException(404, "there is no such campaign to browse")
         return CampaignFolder(desks.workspace, campaign)
 
@@ -82,11 +86,15 @@ def browsing(desks: Desks, door: Door) -> APIRouter:
 
     @router.get("/api/browse", dependencies=signed_in)
     def campaigns() -> Browsable:
-        return Browsable(campaigns=_browsable(desks))
+        return Browsable(campaigns=browsable(desks.workspace))
 
     @router.get("/api/{campaign}/subclusters", dependencies=signed_in)
     def subclusters(folder: Folder) -> ContactSheet:
-        return ContactSheet(subclusters=[[_picture(desks, shown) for shown in row] for row in read_subclusters(folder)])
+        rows = read_subclusters(folder)
+        copies = copies_among(desks.collection, rows)
+        noun = campaign_info(folder).noun
+        shown = [[_picture(desks, one, copies.get(one.item)) for one in row] for row in rows]
+        return ContactSheet(subclusters=shown, noun=noun)
 
     @router.get("/api/{campaign}/nearest", dependencies=signed_in)
     def nearest_to_item(folder: Folder, item: Annotated[str, Query(min_length=1, max_length=1000)]) -> Matches:
@@ -100,21 +108,16 @@ def browsing(desks: Desks, door: Door) -> APIRouter:
             except binascii.Error as error:
                 raise InputError("the image is not base64") from error
             finder = Finder(desks.workspace, read_subclusters(folder))
-            return _matches(desks, finder.of_picture(decode(data)))
+            return _matches(desks, finder.of_file(data))
 
-        return await run_in_threadpool(work)
+        return await to_thread.run_sync(work, limiter=searching)
 
     return router
 
 
-def _browsable(desks: Desks) -> list[str]:
-    names = desks.workspace.campaigns()
-    return [name for name in names if CampaignFolder(desks.workspace, name).settings().kind == "subcluster"]
-
-
-def _picture(desks: Desks, shown: Shown) -> SheetPicture:
-    there = desks.collection.uri(shown.item) is not None
-    return SheetPicture(item=shown.item, name=shown.id, checked=shown.checked, picture=desks.workspace.uuid if there else None)
+def _picture(desks: Desks, shown: Shown, copy_of: str | None) -> SheetPicture:
+    picture = None if desks.collection.uri(shown.item) is None else desks.workspace.uuid
+    return SheetPicture(item=shown.item, name=shown.id, checked=shown.checked, picture=picture, copy_of=copy_of)
 
 
 def _matches(desks: Desks, found: list[Match]) -> Matches:

@@ -1,39 +1,46 @@
-"""The desk between annotators and a campaign: hands out sheets with a lease, takes answers in, forgets nothing.
+"""The desk between annotators and a campaign: a policy of leases on top of it. What is said goes through the campaign alone.
 
-It never runs a sampler: `cccount advance` puts questions on the queue before they are needed. An answer is one durable insert
-into the journal. Reading goes on from where it stopped, so no call costs the length of the log; taking sheets costs the open
-questions and the sheets in hands. Leases and check questions outlive the process (`storage/handouts.py`). Safe for threads.
+The desk adds who is shown what, and until when; check questions; one insert for what several people hand in at once; everybody's
+last answers; and where the campaign stands. It never runs a sampler: `cccount advance` puts questions on the queue before they
+are needed. An answer is one durable insert into the journal. Reading goes on from where it stopped, so no call costs the length
+of the log; taking sheets costs the open questions and the sheets in hands. Leases and check questions outlive the process
+(`storage/handouts.py`). Safe for threads.
 """
 
 import math
 import threading
 import uuid
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from cccount_dist.campaign import Response, check_response, check_value, checked
-from cccount_dist.review.activity import Activity
-from cccount_dist.review.checks import CHECKS_FROM, Checks
+from cccount_dist.campaign.activity import FEW_SHEETS, Activity
+from cccount_dist.campaign.advancing import kind_of, state_of
+from cccount_dist.campaign.campaign import Campaign, Response
+from cccount_dist.campaign.hindrance import hindrance
+from cccount_dist.campaign.responses import check_annotator, check_response, one_vote_each, replacing
+from cccount_dist.review.checkquestions import CHECKS_FROM, Checks
 from cccount_dist.review.history import History
+from cccount_dist.review.items import Items
+from cccount_dist.review.outlook import Outlook, outlook_of, why_nothing
 from cccount_dist.review.queue import Queue
 from cccount_dist.review.rates import estimate, evidence_of
-from cccount_dist.review.sheets import Answered, Candidate, ItemFacts, Receipt, Rejection, Sheet, SheetKind
-from cccount_dist.review.standing import Standing, standing_of, state_of, with_reliability
-from cccount_dist.sampling.ledger import FLAG, OUTSIDE, LoggedAnswer, is_flag
-from cccount_dist.sampling.logged import answers_table, microseconds
-from cccount_dist.sampling.reading import Reading
+from cccount_dist.review.sheets import Answered, Candidate, ItemFacts, Receipt, Rejection, Sheet
+from cccount_dist.review.standing import Standing, standing_of, with_reliability
+from cccount_dist.sampling.ledger import OUTSIDE, LoggedAnswer
+from cccount_dist.sampling.logged import microseconds
+from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.settling import check_overlap
 from cccount_dist.sampling.types import Question
-from storage.campaigns import RESULTS, CampaignFolder
+from storage.campaigns import CampaignFolder
 from storage.errors import CccountError, InputError, StoreError
 from storage.handouts import Handout, Handouts
-from storage.journal import Journal
 from storage.workspace import Workspace
 
 MOST_SHEETS = 64  # that one person may hold
-_LONGEST_REASON = 200
+_LEFT_SECONDS = 30.0  # after which somebody who did not come for sheets has left: the page comes at least every 25 s
+_AT_WORK_MICROSECONDS = 5 * 60 * 10**6  # since somebody was last seen: so long a confirmation waits for them
 
 
 def _now() -> datetime:
@@ -46,6 +53,7 @@ class _HandedIn:
 
     annotator: str
     responses: Sequence[Response]
+    unseen: Collection[int] = ()
     receipt: Receipt = field(default_factory=Receipt)
     new: list[str] = field(default_factory=list)  # ids that are to be stored
     stored_all: bool = False
@@ -70,6 +78,7 @@ class Desk:
         repeats: float = 0.02,
         lease_seconds: float = 120.0,
         clock: Callable[[], datetime] = _now,
+        items: Items | None = None,
     ) -> None:
         for name, share in (("gold", gold), ("repeats", repeats)):
             if not 0.0 <= share <= 0.5:
@@ -81,30 +90,41 @@ class Desk:
         self._clock = clock
         self._lock = threading.RLock()
         self._arrived: deque[_HandedIn] = deque()
-        self._reading = Reading(self.folder)
+        self._campaign = Campaign(self.folder)
+        self._reading = self._campaign.reading
         self._queue = Queue(self._reading, max(check_overlap(overlap), self._reading.ledger.overlap))
-        self._journal = Journal(self.folder.journal_path)
         self._handouts = Handouts(self.folder.handouts_path)
         self._checks = Checks(self._reading, self._handouts, workspace, gold=gold, repeats=repeats)
         self._history = History(self._reading.ledger)
         self._activity = Activity()
-        self._collection = workspace.collection()
-        self._refresh()
+        self._checked: dict[int, str] = {}  # check that was answered since the server began -> the answer
+        self._at_work: dict[str, int] = {}  # when everybody was last seen, in microseconds since 1970
+        self._came: dict[str, datetime] = {}  # when somebody came for sheets last
+        self._in_hands: Counter[str] = Counter()  # sheets that people hold, as of the last time somebody took some
+        self._empty: dict[str, tuple[datetime, datetime]] = {}  # who has nothing to answer: since when, and last seen when
+        self._items = items or Items(workspace)
+        self._campaign.hold(self._learn)
+        self._campaign.refresh()
 
     def close(self) -> None:
-        self._journal.close()
+        self._campaign.close()
         self._handouts.close()
 
     # -- sheets -----------------------------------------------------------------------------------------------------------
 
-    def take(self, annotator: str, count: int = 8) -> list[Sheet]:
-        """Lease up to `count` sheets to somebody; the ones that they hold already come first, with their lease renewed."""
-        _check_annotator(annotator)
+    def take(self, annotator: str, count: int = 8, *, share: bool = False) -> list[Sheet]:
+        """Lease up to `count` sheets to somebody; the ones that they hold already come first, with their lease renewed.
+
+        Where few are open, everybody gets about as many. `share`: who would get none is given one that another person holds but
+        does not look at yet.
+        """
+        check_annotator(annotator)
         if not 1 <= count <= MOST_SHEETS:
             raise InputError(f"take 1 to {MOST_SHEETS} sheets at a time, not {count}")
         with self._lock:
-            self._refresh()
+            self._campaign.refresh()
             now = self._clock()
+            self._came[annotator] = now
             expires = now + timedelta(seconds=self.lease_seconds)
             with self._handouts.changing():
                 self._handouts.expire(now.timestamp())
@@ -116,8 +136,8 @@ class Desk:
                 for sheet in held:
                     for question_id, _ in sheet.candidates:
                         holders.setdefault(question_id, set()).add(sheet.annotator)
-                fresh = self._queue.sheets(annotator, holders)
-                for _ in range(count - len(taken)):
+                fresh = self._queue.sheets(annotator, holders, self._others(annotator, microseconds(now)))
+                for _ in range(min(count, self._fair_share(held)) - len(taken)):
                     following = self._checks.next(annotator, holders) or _from_queue(next(fresh, None), annotator)
                     if following is None:
                         break
@@ -125,9 +145,64 @@ class Desk:
                     for question_id, _ in following.candidates:
                         holders.setdefault(question_id, set()).add(annotator)
                     taken.append(following)
+                if share and not taken:
+                    taken = self._shared(annotator, held)
                 taken = [_leased(sheet, expires) for sheet in taken]
                 self._handouts.hand_out(taken)
+                self._in_hands = Counter(sheet.annotator for sheet in held if sheet.annotator != annotator)
+                self._in_hands[annotator] = len(taken)
+                self._note_wait(annotator, now, is_over=bool(taken))
             return [_sheet(sheet) for sheet in taken]
+
+    def _others(self, annotator: str, now: int) -> set[str]:
+        """Who else is at work: took sheets or answered within the last minutes."""
+        self._at_work[annotator] = now
+        return {name for name, at in self._at_work.items() if name != annotator and now - at < _AT_WORK_MICROSECONDS}
+
+    def _note_wait(self, annotator: str, now: datetime, *, is_over: bool) -> None:
+        """Keep how long somebody had nothing to answer, for the report. Who went away meanwhile did not wait."""
+        since, seen = self._empty.get(annotator, (now, now))
+        since = now if (now - seen).total_seconds() > _LEFT_SECONDS else since
+        if is_over:
+            if self._empty.pop(annotator, None) is not None:
+                self._handouts.waited(annotator, now.timestamp(), (now - since).total_seconds())
+        elif self.state() in ("running", "waiting"):
+            self._empty[annotator] = (since, now)
+        else:
+            self._empty.pop(annotator, None)
+
+    def asks_again(self, annotator: str, question_id: int, u: int, v: int) -> bool:
+        """Whether somebody is asked about a pair that they answered before, and not to see how steady they are."""
+        return question_id < CHECKS_FROM and (annotator, min(u, v), max(u, v)) in self._reading.seen
+
+    def attendance(self) -> tuple[int, int]:
+        """How many people are answering, and how many sheets they lack in all to the fewest with which nobody waits."""
+        with self._lock:
+            people = self._people()
+            return len(people), sum(max(0, FEW_SHEETS - self._in_hands[name]) for name in people)
+
+    def _people(self) -> set[str]:
+        """Who came for sheets as long ago as a lease lasts, at most."""
+        since = self._clock() - timedelta(seconds=self.lease_seconds)
+        self._came = {name: at for name, at in self._came.items() if at > since}
+        return set(self._came)
+
+    def _fair_share(self, held: Sequence[Handout]) -> int:
+        """How many sheets one person may hold: as many as there are for everybody, and enough not to wait."""
+        people = self._people() | {sheet.annotator for sheet in held}
+        return max(FEW_SHEETS, math.ceil(self._queue.looks / len(people)))
+
+    def _shared(self, annotator: str, held: Sequence[Handout]) -> list[Handout]:
+        """The last sheet of who holds most, if they look at another one meanwhile; an answer of both is one vote more."""
+        by_person: dict[str, list[Handout]] = {}
+        for sheet in held:
+            by_person.setdefault(sheet.annotator, []).append(sheet)
+        for sheets in sorted(by_person.values(), key=len, reverse=True):
+            last = sheets[-1]
+            if len(sheets) > 1 and all(self._queue.is_open(question_id, annotator) for question_id, _ in last.candidates):
+                self._handouts.give_back([last.sheet])
+                return [Handout(uuid.uuid4().hex, annotator, 0.0, last.kind, last.anchor, last.candidates)]
+        return []
 
     def _still_open(self, sheet: Handout) -> Handout:
         """The sheet without what was settled meanwhile."""
@@ -138,13 +213,14 @@ class Desk:
 
     # -- answers ------------------------------------------------------------------------------------------------------------
 
-    def answer(self, annotator: str, responses: Sequence[Response]) -> Receipt:
+    def answer(self, annotator: str, responses: Sequence[Response], unseen: Collection[int] = ()) -> Receipt:
         """Store answers; they are durable when this returns. Whoever was slow keeps their answer: it is one more vote.
 
         What several people hand in while the disk is busy is stored together, so that nobody waits for more than two syncs.
+        `unseen`: items whose picture cannot be shown; nobody can say of them what they are, and "unsure" alone is taken.
         """
-        _check_annotator(annotator)
-        mine = _HandedIn(annotator, responses)
+        check_annotator(annotator)
+        mine = _HandedIn(annotator, responses, unseen)
         self._arrived.append(mine)
         with self._lock:
             if not mine.done:
@@ -155,10 +231,16 @@ class Desk:
             raise StoreError("the answers were not stored: something beside them failed; hand them in again")
         return mine.receipt
 
+    def changes(self, annotator: str, responses: Sequence[Response]) -> int:
+        """How many votes of this person the responses would replace by other ones."""
+        with self._lock:
+            before = {r.question_id: self._reading.ledger.standing(r.question_id, annotator) for r in responses}
+            return len({r.question_id for r in responses if (b := before[r.question_id]) is not None and b.value != r.value})
+
     def _take_in(self, arrived: list["_HandedIn"]) -> None:
         try:
             rows = [row for handed in arrived for row in self._rows(handed)]
-            self._store(rows)
+            self._campaign.record(rows)
             for handed in arrived:
                 handed.receipt.stored.extend(handed.new)
                 handed.stored_all = True
@@ -178,121 +260,136 @@ class Desk:
                 handed.receipt.known.append(response.id)
                 continue
             try:
-                rows[response.id] = self._row(handed.annotator, response)
+                row = self._row(handed.annotator, response)
+                if (
+                    row.value is not None
+                    and (unseen := next((i for i in (row.u, row.v) if i in handed.unseen), None)) is not None
+                ):
+                    raise InputError(  # noqa: TRY301  it is refused as every other answer that cannot be one
+                        f"the picture of {self.item(unseen).id} cannot be shown: answer unsure, or flag it"
+                    )
+                rows[response.id] = row
             except InputError as error:
                 handed.receipt.rejected.append(Rejection(response.id, str(error)))
-        handed.new = list(rows)
-        return list(rows.values())
+        checks = {response.id: response.question_id for response in handed.responses if response.question_id >= CHECKS_FROM}
+        kept = one_vote_each([row for row in rows.values() if row.id not in checks], self._reading.ledger)
+        kept += self._one_answer_each([(checks[row.id], row) for row in rows.values() if row.id in checks])
+        ids = {row.id for row in kept}
+        handed.new = [name for name in rows if name in ids]
+        handed.receipt.known.extend(name for name in rows if name not in ids)  # they said the same before
+        return kept
+
+    def _one_answer_each(self, checks: Iterable[tuple[int, LoggedAnswer]]) -> list[LoggedAnswer]:
+        """As a vote on a question, so the answer to a check: a new one takes the place of the earlier one."""
+        kept: list[LoggedAnswer] = []
+        for number, row in checks:
+            before = self._reading.ledger.row(self._checked.get(number, ""))  # None if it was not stored, or taken back
+            if before is None or before.value != row.value:
+                self._checked[number] = row.id
+                kept += [row] if before is None else replacing(row, before)
+        return kept
 
     def undo(self, annotator: str, answer_id: str, *, id: str) -> Receipt:  # noqa: A002  the id of the undo itself
         """Take one of one's own last answers back, by a new event; the question waits again."""
-        _check_annotator(annotator)
+        check_annotator(annotator)
         with self._lock:
             if self._reading.ledger.knows(id):
                 return Receipt(known=[id])
-            self._refresh()
+            self._campaign.refresh()
             if answer_id not in self._history.may_be_undone(annotator):
                 return Receipt(rejected=[Rejection(id, f"{answer_id!r} is none of {annotator}'s last answers")])
-            rows = [_undoing(row, id, number) for number, row in enumerate(self._history.belonging_to(answer_id))]
-            self._store(rows)
-            return Receipt(stored=[row.id for row in rows if row.id == id])
+            return _receipt(id, lambda: self._campaign.undo(answer_id, annotator=annotator, id=id))
 
     def flag(self, annotator: str, item: int, reason: str, *, id: str) -> Receipt:  # noqa: A002  the id of the flag itself
         """Say that an item's picture is of no use: it is shown no more, and what waits about it is answered unsure."""
-        _check_annotator(annotator)
+        check_annotator(annotator)
         with self._lock:
-            if self._reading.ledger.knows(id):
-                return Receipt(known=[id])
-            if not 0 <= item < self._collection.items:
-                reason = f"there is no item {item}: the collection has the items 0 to {self._collection.items - 1}"
-                return Receipt(rejected=[Rejection(id, reason)])
-            self._refresh()
-            said = f"{FLAG}: {' '.join(reason.split())[:_LONGEST_REASON]}".rstrip(": ")
             now = microseconds(self._clock())
-            rows = [LoggedAnswer(id, OUTSIDE, item, item, None, said, annotator, at=now)]
-            for question in self._reading.ledger.pending(self._reading.questions):
-                if item in (question.u, question.v):
-                    q = question
-                    rows.append(LoggedAnswer(f"{id}/{q.id}", q.id, q.u, q.v, None, FLAG, annotator, page=q.page, at=now))
-            self._store(rows)
-            return Receipt(stored=[id])
+            return _receipt(id, lambda: self._campaign.flag(item, reason, annotator=annotator, id=id, at=now))
 
     def unflag(self, annotator: str, flag_id: str, *, id: str) -> Receipt:  # noqa: A002  the id of the undo itself
-        """Take one of one's own flags back, however old: for files, which may come late. The answers that it gave go with it."""
-        _check_annotator(annotator)
+        """Take one of one's own flags back, however old. The answers that it gave go with it."""
+        check_annotator(annotator)
         with self._lock:
-            if self._reading.ledger.knows(id):
-                return Receipt(known=[id])
-            self._refresh()
-            rows = [row for row in self._reading.ledger.rows() if row.id == flag_id or row.id.startswith(f"{flag_id}/")]
-            rows = [row for row in rows if is_flag(row.source) and row.annotator == annotator]
-            if not rows:
-                return Receipt(rejected=[Rejection(id, f"{flag_id!r} is no flag of {annotator}'s that still holds")])
-            self._store([_undoing(row, id, number) for number, row in enumerate(rows)])
-            return Receipt(stored=[id])
+            return _receipt(id, lambda: self._campaign.unflag(flag_id, annotator=annotator, id=id))
 
     # -- looking ------------------------------------------------------------------------------------------------------------
 
     def recent(self, annotator: str, count: int = 10) -> list[Answered]:
         """Somebody's last answers that were not taken back, the newest first."""
         with self._lock:
-            self._refresh()
+            self._campaign.refresh()
             found = self._history.recent(annotator, count)
-            return [replace(row, kind="rating") if self._is_rating(row.question_id) else row for row in found]
+            return [replace(row, kind=self._sheet_of(row)) for row in found]
 
     def standing(self) -> Standing:
         """Where the campaign stands, how fast people are, and how far they can be relied on."""
         with self._lock:
-            self._refresh()
+            self._campaign.refresh()
             standing = standing_of(self.folder, self._reading, self._activity, len(self._queue), self._clock())
             evidence = evidence_of(self._reading.ledger)
         return with_reliability(standing, estimate(evidence))  # which takes time, and keeps nobody from answering
 
+    def outlook(self, annotator: str, *, empty: bool = False) -> Outlook:
+        """How far the campaign is; `empty`: there is nothing for this person, so why, and for how long."""
+        with self._lock:
+            self._campaign.refresh()
+            found = outlook_of(self.folder, self._reading)
+            if not empty:
+                return found
+            with self._handouts.changing():
+                held = self._handouts.in_hands()
+            why, seconds = why_nothing(self.folder, self._reading, held, annotator, found.state, self._clock())
+            return replace(found, why=why, seconds=seconds)
+
     def state(self) -> str:
-        """Running, waiting, done or stopped, as of the last step."""
-        spec, _ = RESULTS[self.folder.settings().kind]
-        return state_of(self.folder, self.folder.last_row(spec))
+        """Running, waiting, done or stopped, as of the last step; waiting before the first one."""
+        last = self.folder.last_row(kind_of(self.folder).course)
+        return "waiting" if last is None else state_of(self.folder, last)
+
+    def hindrance(self) -> str | None:
+        """Why the campaign asks nothing new until somebody has run a command; what was asked may be answered all the same."""
+        return hindrance(self.folder)
+
+    @property
+    def has_open(self) -> bool:
+        """Whether questions are open, for whomever."""
+        return len(self._queue) > 0
 
     def item(self, number: int) -> ItemFacts:
         """What is known about an item; `InputError` if there is none of this number."""
-        uri = self._collection.uri(number)  # checks the number
-        row = self._collection.table.slice(number, 1)
+        collection = self._items.with_item(number)
+        uri = collection.uri(number)  # checks the number
+        row = collection.table.slice(number, 1)
         taken_at, group = (row.column(name)[0].as_py() for name in ("taken_at", "group"))
-        return ItemFacts(self._collection.ids[number], taken_at, group, uri)
+        return ItemFacts(collection.ids[number], taken_at, group, uri)
 
     # -- inside -----------------------------------------------------------------------------------------------------------------
 
-    def _is_rating(self, question_id: int) -> bool:
-        return question_id != OUTSIDE and self._reading.questions[question_id].kind == "rating"
-
-    def _refresh(self) -> None:
-        self._learn(self._reading.refresh(self._journal))
+    def _sheet_of(self, row: Answered) -> str:
+        """The name of the sheet on which an answer was given; checks and flags keep the one that they have."""
+        if row.question_id == OUTSIDE:
+            return row.kind
+        return question_kind(self._reading.questions[row.question_id].kind).sheet_of(row.page)
 
     def _learn(self, rows: list[LoggedAnswer]) -> None:
         self._history.take(rows)
+        self._at_work.update({row.annotator: row.at for row in rows if row.at is not None and row.source == "people"})
         self._checks.take(rows)
         self._activity.take(rows)
         self._queue.update()
 
     def _row(self, annotator: str, response: Response) -> LoggedAnswer:
-        check_response(response)
         now = microseconds(self._clock())
-        if response.question_id >= CHECKS_FROM:
-            check = self._checks.find(response.question_id, annotator)
-            check_value(response.value, "rating" if check.kind == "rating" else "same", response.question_id)
-            return LoggedAnswer(
-                response.id, OUTSIDE, check.u, check.v, response.value, check.source, annotator, None, check.page,
-                response.seconds, now,
-            )  # fmt: skip
-        if response.question_id >= len(self._reading.questions):
-            self._refresh()
-        row = checked(response, self._reading.questions, self.folder.name, source="people", annotator=annotator)
-        return replace(row, at=now, undoes=None)
-
-    def _store(self, rows: list[LoggedAnswer]) -> None:
-        if rows:
-            self._journal.record(answers_table(rows))
-            self._learn(self._reading.follow(self._journal))
+        if response.question_id < CHECKS_FROM:
+            return self._campaign.row(replace(response, annotator=annotator, undoes=None), at=now)
+        check_response(response)
+        check = self._checks.find(response.question_id, annotator)
+        question_kind(check.kind).check(response.value, response.question_id)
+        return LoggedAnswer(
+            response.id, OUTSIDE, check.u, check.v, response.value, check.source, annotator, None, check.page,
+            response.seconds, now,
+        )  # fmt: skip
 
     def _hand_in(self, answered: set[tuple[str, int]]) -> None:
         """Take questions off the sheets of those who answered them."""
@@ -309,7 +406,7 @@ def _from_queue(questions: list[Question] | None, annotator: str) -> Handout | N
     if not questions:
         return None
     first = questions[0]
-    kind: SheetKind = "rating" if first.kind == "rating" else "pair" if first.page is None else "grid"
+    kind = question_kind(first.kind).sheet_of(first.page)
     return Handout(uuid.uuid4().hex, annotator, 0.0, kind, first.u, tuple((q.id, q.v) for q in questions))
 
 
@@ -318,19 +415,16 @@ def _leased(sheet: Handout, expires: datetime) -> Handout:
 
 
 def _sheet(handout: Handout) -> Sheet:
-    kind: SheetKind = "grid" if handout.kind == "grid" else "rating" if handout.kind == "rating" else "pair"
     candidates = tuple(Candidate(question_id, item) for question_id, item in handout.candidates)
-    return Sheet(handout.sheet, kind, handout.anchor, candidates, datetime.fromtimestamp(handout.expires, UTC))
+    return Sheet(handout.sheet, handout.kind, handout.anchor, candidates, datetime.fromtimestamp(handout.expires, UTC))
 
 
-def _undoing(row: LoggedAnswer, undo_id: str, number: int) -> LoggedAnswer:
-    own = undo_id if number == 0 else f"{undo_id}/{number}"
-    return LoggedAnswer(own, row.question_id, row.u, row.v, None, row.source, row.annotator, row.id, row.page)
-
-
-def _check_annotator(name: str) -> None:
-    if not name.strip():
-        raise InputError("an annotator needs a name")
+def _receipt(event_id: str, store: Callable[[], bool]) -> Receipt:
+    """What became of one event: stored, known from before, or refused."""
+    try:
+        return Receipt(stored=[event_id]) if store() else Receipt(known=[event_id])
+    except InputError as error:
+        return Receipt(rejected=[Rejection(event_id, str(error))])
 
 
 __all__ = ["Answered", "Candidate", "Desk", "ItemFacts", "Receipt", "Rejection", "Sheet", "Standing"]

@@ -3,21 +3,42 @@
 A campaign that is started while the server runs is found at the next request. Memory: what the desks hold.
 """
 
+import gc
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
+from cccount_dist.campaign.noun import read_noun
 from cccount_dist.review.desk import Desk
-from cccount_dist.review.images import Pictures
+from cccount_dist.review.items import Items
 from cccount_dist.review.models import CampaignInfo, CandidateInfo, GivenAnswer, ItemInfo, Recent, RecentEntry, SheetInfo
+from cccount_dist.review.pictures import Pictures
 from cccount_dist.review.sheets import Answered, Sheet
 from cccount_dist.sampling.constraints import Constraints
+from cccount_dist.sampling.questions.same import SAME_QUESTION
 from cccount_dist.sampling.types import SAME
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
 from storage.workspace import Workspace
 
+_LOOK_AGAIN_SECONDS = 5.0
 _RECENT = 10 * 24  # answers: ten pages
+
+
+@contextmanager
+def _for_good() -> Iterator[None]:
+    """Tell Python's collector of cycles that what is made here stays: going through 100,000 answers again and again would make
+    people wait a tenth of a second each time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was:
+            gc.enable()
 
 
 class Desks:
@@ -25,18 +46,31 @@ class Desks:
 
     def __init__(self, workspace: Workspace, *, overlap: int = 1, gold: float = 0.03, repeats: float = 0.02) -> None:
         self.workspace = workspace
-        self.collection: Collection = workspace.collection()
-        self.pictures = Pictures(self.collection.uri)
+        self.items = Items(workspace)
+        self.pictures = Pictures(self.items.uri, workspace.cache_folder())
         self._gold, self._repeats = gold, repeats
         self._overlap = overlap
         self._lock = threading.Lock()
         self._open: dict[str, Desk] = {}
+        self._for_people: dict[
+            str, tuple[bool, float]
+        ] = {}  # campaign -> whether people answer it, and how long that is believed
+
+    @property
+    def collection(self) -> Collection:
+        """What all campaigns are about, as it was read last."""
+        return self.items.collection
+
+    def has_moved(self, item: int) -> bool:
+        """Whether an item's picture is somewhere else than it was when the collection was read; it is read again."""
+        before = self.items.uri(item)
+        return self.items.again().uri(item) != before
 
     def campaigns(self) -> list[CampaignInfo]:
         """The campaigns that people answer."""
         folders = [CampaignFolder(self.workspace, name) for name in self.workspace.campaigns()]
-        for_people = [(folder, folder.settings()) for folder in folders if folder.goal().oracle == "people"]
-        return [CampaignInfo(name=folder.name, kind=found.kind, method=found.method) for folder, found in for_people]
+        for_people = [folder for folder in folders if folder.goal().oracle == "people"]
+        return [campaign_info(folder) for folder in for_people]
 
     def warm(self) -> None:
         """Do now what would make the first person wait: read the logs, load the compiled closure."""
@@ -45,28 +79,55 @@ class Desks:
             self.desk(campaign.name)
 
     def desk(self, campaign: str) -> Desk | None:
-        """The desk of a campaign; None if there is no such campaign."""
+        """The desk of a campaign that people answer; None if there is no such campaign."""
         with self._lock:
+            if not self._is_for_people(campaign):
+                return None
             desk = self._open.get(campaign)
-            if desk is None and campaign in self.workspace.campaigns():
-                desk = self._open[campaign] = Desk(
-                    self.workspace, campaign, overlap=self._overlap, gold=self._gold, repeats=self._repeats
-                )
+            if desk is None:
+                with _for_good():
+                    desk = self._open[campaign] = Desk(
+                        self.workspace,
+                        campaign,
+                        overlap=self._overlap,
+                        gold=self._gold,
+                        repeats=self._repeats,
+                        items=self.items,
+                    )
             return desk
 
+    def _is_for_people(self, campaign: str) -> bool:
+        """Whether people answer it; looked up again after some seconds, for a goal may change while the page is served."""
+        now = time.monotonic()
+        answered, until = self._for_people.get(campaign, (False, 0.0))
+        if now >= until:
+            there = campaign in self.workspace.campaigns()
+            answered = there and CampaignFolder(self.workspace, campaign).goal().oracle == "people"
+            if there:
+                self._for_people[campaign] = (answered, now + _LOOK_AGAIN_SECONDS)
+        return answered
+
     def close(self) -> None:
+        self.pictures.close()
         with self._lock:
             for desk in self._open.values():
                 desk.close()
             self._open.clear()
 
-    def sheet(self, desk: Desk, sheet: Sheet) -> SheetInfo:
-        """A sheet as the page shows it."""
+    def sheet(self, desk: Desk, sheet: Sheet, annotator: str) -> SheetInfo:
+        """A sheet as the page shows it to somebody."""
         return SheetInfo(
             id=sheet.id,
-            kind=sheet.kind,
+            kind=shown_as(sheet.kind, len(sheet.candidates)),
             anchor=self.item(desk, sheet.anchor),
-            candidates=[CandidateInfo(question_id=c.question_id, item=self.item(desk, c.item)) for c in sheet.candidates],
+            candidates=[
+                CandidateInfo(
+                    question_id=c.question_id,
+                    item=self.item(desk, c.item),
+                    again=desk.asks_again(annotator, c.question_id, sheet.anchor, c.item),
+                )
+                for c in sheet.candidates
+            ],
             expires_in=max(0.0, (sheet.expires_at - datetime.now(UTC)).total_seconds()),
         )
 
@@ -91,6 +152,23 @@ class Desks:
         )
         answers = [GivenAnswer(id=row.answer_id, question_id=row.question_id, value=row.value) for row in look]
         return RecentEntry(sheet=sheet, answers=answers, flagged=first.u if first.u == first.v else None)
+
+
+def campaign_info(folder: CampaignFolder) -> CampaignInfo:
+    """A campaign as the page knows it, with the user's words where there are some."""
+    settings, goal = folder.settings(), folder.goal()
+    noun = None if goal.noun is None else read_noun(goal.noun)
+    words = None if noun is None else (noun.one, noun.many)
+    return CampaignInfo(name=folder.name, kind=settings.kind, method=settings.method, noun=words, question=goal.question)
+
+
+def shown_as(kind: str, candidates: int) -> str:
+    """The kind of sheet that shows so many candidates: a page with one of them is a pair.
+
+    >>> shown_as("grid", 1), shown_as("grid", 2), shown_as("rating", 1)
+    ('pair', 'grid', 'rating')
+    """
+    return SAME_QUESTION.sheet if candidates == 1 and kind == SAME_QUESTION.sheet_of(0) else kind
 
 
 def _looks(rows: Sequence[Answered]) -> list[list[Answered]]:

@@ -5,10 +5,13 @@ page cannot forge; the cookie is not sent along either. A name that merely point
 told by `Host` while the page is open to whoever sits here.
 """
 
+import ipaddress
+import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+LOG = logging.getLogger("cccount.review")
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -50,9 +53,12 @@ class Guard:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
 
         began = time.perf_counter()
+        begun = False
 
         async def send_guarded(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 spent = b"app;dur=%.1f" % (1000.0 * (time.perf_counter() - began))
                 message["headers"] = [*message["headers"], *_HEADERS, (b"server-timing", spent)]
             await send(message)
@@ -61,12 +67,17 @@ class Guard:
         if refusal is not None:
             await _refuse(send_guarded, *refusal)
             return
-        await self.app(scope, _bounded(receive), send_guarded)
+        try:
+            await self.app(scope, _bounded(receive), send_guarded)
+        except Exception:  # a mistake of ours: it is logged, and whoever asked is told so, once
+            LOG.exception("%s %s failed", scope["method"], scope["path"][:200])
+            if not begun:
+                await _refuse(send_guarded, 500, "something went wrong; the server's log says what")
 
     def _refusal(self, method: str, path: str, headers: dict[str, str]) -> tuple[int, str] | None:
         host = headers.get("host", "")
         hosts = self.hosts()
-        if hosts is not None and _name(host) not in hosts:
+        if hosts is not None and not _is_here(_name(host), hosts):
             return 403, "this page answers to the name of this machine only"
         site = headers.get("sec-fetch-site", "none")
         page = method == "GET" and not path.startswith(("/api/", "/images/"))
@@ -93,6 +104,21 @@ def _name(host: str) -> str:
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0].lower()
+
+
+def _is_here(name: str, hosts: frozenset[str]) -> bool:
+    """Whether a name means this machine alone: a known one, or any address of the loopback. A name that somebody made to point
+    here is neither, and an address cannot be made to point elsewhere.
+
+    >>> [_is_here(name, LOOPBACK) for name in ("localhost", "127.0.0.2", "::1", "127.0.0.1.evil.example", "192.0.2.1", "")]
+    [True, True, True, False, False, False]
+    """
+    if name in hosts:
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
 
 
 def _bounded(receive: Receive) -> Receive:

@@ -4,8 +4,9 @@ from collections import deque
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from cccount_dist.review.sheets import Answered, SheetKind
+from cccount_dist.review.sheets import Answered
 from cccount_dist.sampling.ledger import Ledger, LoggedAnswer, is_flag
+from cccount_dist.sampling.questions.same import SAME_QUESTION
 
 DEEP = 10  # looks that can be undone: a look is a pair, a page, or a flag with what it answered
 _KEPT = 4 * DEEP  # looks that are remembered: those that were taken back must not use up the ten
@@ -38,17 +39,6 @@ class History:
     def may_be_undone(self, annotator: str) -> set[str]:
         return {row.id for look in self._live(annotator)[-DEEP:] for row in look}
 
-    def belonging_to(self, answer_id: str) -> list[LoggedAnswer]:
-        """The answer, and for a flag everything that it answered."""
-        row = self._ledger.row(answer_id)
-        if row is None:
-            return []
-        if not is_flag(row.source):
-            return [row]
-        looks = [look for look in self._looks.get(row.annotator, ()) if answer_id in look]
-        others = [self._ledger.row(i) for look in looks for i in look if i.startswith(f"{answer_id}/")]
-        return [row, *(other for other in others if other is not None)]
-
     def _live(self, annotator: str) -> list[list[LoggedAnswer]]:
         looks = [[row for i in look if (row := self._ledger.row(i)) is not None] for look in self._looks.get(annotator, ())]
         return [look for look in looks if look]
@@ -64,5 +54,5 @@ class History:
 
 def _answered(row: LoggedAnswer) -> Answered:
     moment = _EPOCH + timedelta(microseconds=row.at or 0)
-    kind: SheetKind = "pair" if row.page is None else "grid"
+    kind = SAME_QUESTION.sheet_of(row.page)  # a check's; the desk knows better for questions of another kind
     return Answered(row.id, row.question_id, row.u, row.v, row.value, moment, row.page, kind)

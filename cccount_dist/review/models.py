@@ -4,10 +4,21 @@ Numbers that a client sends are bounded here, before anything else looks at them
 """
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+
+def _is_text(value: str) -> str:
+    """JSON can hold half of a character, which nothing else can: no file, no log, no digest."""
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("it holds half of a character") from error
+    return value
+
+
+Text = Annotated[str, AfterValidator(_is_text)]
 EventId = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 Number = Annotated[int, Field(ge=0, le=2**53)]  # larger ones are no exact numbers in JavaScript
 
@@ -17,7 +28,7 @@ class _Model(BaseModel):
 
 
 class Token(_Model):
-    token: Annotated[str, Field(min_length=1, max_length=200)]
+    token: Annotated[Text, Field(min_length=1, max_length=200)]
 
 
 class Nothing(_Model):
@@ -25,9 +36,13 @@ class Nothing(_Model):
 
 
 class CampaignInfo(_Model):
+    """A campaign that people answer. `noun` is what is counted, for one and for many; null: the user gave no word."""
+
     name: str
     kind: str
     method: str
+    noun: tuple[str, str] | None = None
+    question: str | None = None
 
 
 class Session(_Model):
@@ -52,11 +67,12 @@ class ItemInfo(_Model):
 class CandidateInfo(_Model):
     question_id: int
     item: ItemInfo
+    again: bool = False  # this person has answered the pair before, and is told so
 
 
 class SheetInfo(_Model):
     id: str
-    kind: Literal["pair", "grid", "rating"]
+    kind: str  # of the sheets that the page has registered: pair, grid, rating, …
     anchor: ItemInfo
     candidates: list[CandidateInfo]
     expires_in: float
@@ -67,6 +83,17 @@ class Sheets(_Model):
 
     sheets: list[SheetInfo]
     state: str
+    hindrance: str | None = None  # why nothing new is asked until somebody has run a command
+
+
+class OutlookInfo(_Model):
+    """How far a campaign is; `why` and `seconds` say why there is nothing to answer, and for how long at most."""
+
+    answers: int
+    expected: int | None
+    state: str
+    why: str | None = None
+    seconds: float | None = None
 
 
 class AnswerBody(_Model):
@@ -80,13 +107,13 @@ class AnswerBody(_Model):
 
 class UndoBody(_Model):
     id: EventId
-    answer_id: Annotated[str, Field(min_length=1, max_length=200)]  # of an imported answer, too
+    answer_id: Annotated[Text, Field(min_length=1, max_length=200)]  # of an imported answer, too
 
 
 class FlagBody(_Model):
     id: EventId
     item: Number
-    reason: Annotated[str, Field(min_length=1, max_length=200)]
+    reason: Annotated[Text, Field(min_length=1, max_length=200)]
 
 
 class RejectionInfo(_Model):

@@ -9,54 +9,62 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 
-from cccount_dist.review.models import SheetInfo
+from cccount_dist.review.models import CampaignInfo, SheetInfo
+from cccount_dist.review.pagefiles import page_files, sheet_scripts
 
-_IMPORT = re.compile(r'from "\./([\w.]+)"')
-_ENTRY = 'import "cccount/pack.js";'
+_IMPORT = re.compile(r"""\b(from|import)(\s*["'])\./([\w.-]+["'])""")
+_ELSEWHERE = ("progress.js", "browse.js")  # they need a server
 
 
 def pack_page(
-    *, pack_id: str, campaign: str, annotator: str, sheets: Sequence[SheetInfo], pictures: Mapping[int, tuple[str, bytes]]
+    *,
+    pack_id: str,
+    workspace: str,
+    campaign: str,
+    annotator: str,
+    sheets: Sequence[SheetInfo],
+    pictures: Mapping[int, tuple[str, bytes]],
+    words: CampaignInfo | None = None,
 ) -> str:
-    """Return the whole file. `pictures`: content type and bytes of each item's picture."""
+    """Return the whole file. `workspace`: its identity, which every answer carries; `pictures`: content type and bytes of each
+    item's picture; `words`: the user's, for the question."""
     content = {
+        "noun": None if words is None else words.noun,
+        "question": None if words is None else words.question,
         "id": pack_id,
+        "workspace": workspace,
         "campaign": campaign,
         "annotator": annotator,
         "sheets": [sheet.model_dump(mode="json") for sheet in sheets],
         "pictures": {str(item): _address(kind, data) for item, (kind, data) in pictures.items()},
     }
-    style, imports = _text("style.css"), json.dumps({"imports": _modules()})
+    found = {name: data.decode() for name, data in page_files().items()}
+    style, imports = found["style.css"], json.dumps({"imports": _modules(found)})
+    entry = "".join(f'import "cccount/{name}";' for name in (*sheet_scripts(), "pack.js"))  # sheets first: the page finds them
     policy = (
-        f"default-src 'none'; script-src {_hash(imports)} {_hash(_ENTRY)} data:; style-src {_hash(style)}; img-src data:; "
+        f"default-src 'none'; script-src {_hash(imports)} {_hash(entry)} data:; style-src {_hash(style)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<style>{style}</style>\n'
-        f'<script type="importmap">{imports}</script>\n<script type="module">{_ENTRY}</script>'
+        f'<script type="importmap">{imports}</script>\n<script type="module">{entry}</script>'
     )
     # "<" is written as an escape: a file's name may contain the end of a script element.
     data = json.dumps(content).replace("<", "\\u003c")
-    page = _text("index.html")
-    for pattern in (r'<link rel="icon"[^>]*>\n', r'<link rel="stylesheet"[^>]*>\n'):
+    page = found["index.html"]
+    for pattern in (r'<link rel="icon"[^>]*>\n', r'<link rel="stylesheet"[^>]*>\n', r'<script type="module"[^>]*></script>\n'):
         page = re.sub(pattern, "", page)
-    page = re.sub(r'<script type="module"[^>]*></script>', lambda _: head, page)
-    return page.replace("</body>", f'<script type="application/json" id="pack">{data}</script>\n</body>')
+    return page.replace("</head>", f"{head}\n</head>").replace(
+        "</body>", f'<script type="application/json" id="pack">{data}</script>\n</body>'
+    )
 
 
-def _modules() -> dict[str, str]:
-    folder = files("cccount_dist.review") / "static"
-    elsewhere = ("progress.js", "browse.js")  # they need a server
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".js") and entry.name not in elsewhere)
+def _modules(found: Mapping[str, str]) -> dict[str, str]:
+    names = sorted(name for name in found if name.endswith(".js") and name not in _ELSEWHERE)
     return {
-        f"cccount/{name}": _address("text/javascript", _IMPORT.sub(r'from "cccount/\1"', _text(name)).encode()) for name in names
+        f"cccount/{name}": _address("text/javascript", _IMPORT.sub(r"\1\2cccount/\3", found[name]).encode()) for name in names
     }
-
-
-def _text(name: str) -> str:
-    return (files("cccount_dist.review") / "static" / name).read_text(encoding="utf-8")
 
 
 def _address(kind: str, data: bytes) -> str:

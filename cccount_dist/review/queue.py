@@ -1,7 +1,8 @@
 """The queue in front of the desk: which questions want a person, and who may be asked which of them.
 
 A question wants as many people as are missing to its overlap; where people differ, or answers contradict each other through
-others, it wants one more, and comes first. Time of an update: the questions that changed. A walk through the queue costs the open
+others, it wants one more, and comes first. Of votes about one item the later ones come as early as the first: what was begun is
+finished before something new is. Time of an update: the questions that changed. A walk through the queue costs the open
 questions, some hundreds to thousands, whatever the length of the log.
 """
 
@@ -23,6 +24,7 @@ class Queue:
         self._known = 0  # questions that were looked at
         self._open: set[int] = set()
         self._pages: dict[int, list[int]] = {}
+        self._first: dict[int, int] = {}  # item -> the first question that it is the anchor of
         self._doubted: dict[int, int] = {}  # question in a contradiction -> people who should have answered it
 
     def update(self) -> None:
@@ -31,6 +33,7 @@ class Queue:
         changed = self._reading.changed
         for question in questions[self._known :]:
             changed.add(question.id)
+            self._first.setdefault(question.u, question.id)
             if question.page is not None:
                 self._pages.setdefault(question.page, []).append(question.id)
         self._known = len(questions)
@@ -44,12 +47,25 @@ class Queue:
     def __len__(self) -> int:
         return len(self._open)
 
-    def sheets(self, annotator: str, holders: Mapping[int, Collection[str]]) -> Iterator[list[Question]]:
-        """Go through what this person may be asked now, a question or a page at a time; pairs that they saw before come last."""
+    @property
+    def looks(self) -> int:
+        """How many times somebody is to be shown something: open questions one by one and pages, for each person they want."""
         questions = self._reading.questions
+        pages = {questions[i].page: self._wanted(i) for i in self._open if questions[i].page is not None}
+        return sum(self._wanted(i) for i in self._open if questions[i].page is None) + sum(pages.values())
+
+    def sheets(
+        self, annotator: str, holders: Mapping[int, Collection[str]], others: Collection[str] = ()
+    ) -> Iterator[list[Question]]:
+        """Go through what this person may be asked now, a question or a page at a time.
+
+        A pair that they answered before goes to somebody of the `others`, who are at work now, too; only where nobody is who has
+        not seen it, it comes to them again, last of all.
+        """
+        questions, seen = self._reading.questions, self._reading.seen
         later: list[int] = []
         shown: set[int] = set()
-        for question_id in [*self._doubted, *sorted(self._open)]:
+        for question_id in [*self._doubted, *sorted(self._open, key=self._turn)]:
             question = questions[question_id]
             if question_id in shown or not self._may_ask(question, annotator, holders):
                 continue
@@ -58,12 +74,18 @@ class Queue:
                 page = [q for q in page if self._may_ask(q, annotator, holders)]
                 shown.update(q.id for q in page)
                 yield page
-            elif (annotator, *_pair(question)) in self._reading.seen:
-                later.append(question_id)
+            elif (annotator, *_pair(question)) in seen:
+                if all((other, *_pair(question)) in seen for other in others):
+                    later.append(question_id)
             else:
                 shown.add(question_id)
                 yield [question]
         yield from ([questions[i]] for i in later)
+
+    def _turn(self, question_id: int) -> tuple[int, int]:
+        """Votes about an item come when its first one would: it is one decision, and others wait for it."""
+        question = self._reading.questions[question_id]
+        return self._first[question.u] if question.is_vote else question_id, question_id
 
     def is_open(self, question_id: int, annotator: str) -> bool:
         """Whether an answer of this person would still help."""
@@ -83,6 +105,8 @@ class Queue:
 
     def _wanted(self, question_id: int) -> int:
         ledger = self._reading.ledger
+        if self._overlap == 1 and question_id not in self._doubted:
+            return ledger.wanted(question_id)
         given = len({vote.annotator for vote in ledger.votes(question_id)})
         wanted = max(ledger.wanted(question_id), self._doubted.get(question_id, 0) - given)
         return max(wanted, self._overlap - given) if given else wanted

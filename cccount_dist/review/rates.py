@@ -6,14 +6,15 @@ linear in the votes on such questions, times some dozens of iterations.
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import betainc, betaincinv
 
-from cccount_dist.review.agreement import kappas, krippendorff
 from cccount_dist.review.dawid_skene import Consensus, dawid_skene
+from cccount_dist.review.kappas import kappas, krippendorff
 from cccount_dist.sampling.ledger import GOLD, REPEAT, Ledger, LoggedAnswer
 from cccount_dist.sampling.reading import Reading
 from cccount_dist.sampling.settling import first_votes
@@ -21,6 +22,7 @@ from cccount_dist.sampling.types import DIFFERENT, SAME
 from storage.campaigns import CampaignFolder
 
 _LEVEL = 0.95
+ENOUGH = 20  # checks, from which on something is said about a person
 _SUSPICION = 0.01  # chance that somebody as good as the others is named, in a whole team
 
 
@@ -87,6 +89,7 @@ class Reliability:
     settled: Rates  # of what the sampler was told
     alpha: float | None  # Krippendorff's
     kappas: list[tuple[str, str, float | None, int]]  # Cohen's, of every two people, and the questions that both answered
+    checks: dict[str, int] = field(default_factory=dict)  # answers of everybody that could be compared with something
 
 
 def reliability_of(ledger: Ledger) -> Reliability:
@@ -111,7 +114,8 @@ def estimate(evidence: Evidence) -> Reliability:
     )
     shared = [one.votes for one in said if math.isnan(one.truth) and one.before is None]
     alpha, pairs = krippendorff([list(each.values()) for each in shared]), kappas(shared)
-    return Reliability(people, evidence.steadiness, _suspects(people), votes, _settled(said, found), alpha, pairs)
+    settled, checks = _settled(said, found), _checks(said)
+    return Reliability(people, evidence.steadiness, _suspects(people), votes, settled, alpha, pairs, checks)
 
 
 def evidence_of(ledger: Ledger) -> Evidence:
@@ -142,6 +146,19 @@ def rates_of(ledger: Ledger) -> Rates:
     """The same from answers that were read already: of single votes, or of what several votes settle."""
     found = reliability_of(ledger)
     return found.votes if ledger.overlap == 1 else found.settled
+
+
+def _checks(said: Sequence[Said]) -> dict[str, int]:
+    """How many answers of everybody can be compared: gold, and questions that others answered, too.
+
+    Of two people who differ nobody knows who is wrong: votes count only in a team of three or more.
+    """
+    team = {name for one in said if math.isnan(one.truth) and one.before is None for name in one.votes}
+    counts: Counter[str] = Counter()
+    for one in said:
+        if not math.isnan(one.truth) or (len(team) > 2 and len(one.votes) > 1):
+            counts.update(one.votes.keys())
+    return dict(counts)
 
 
 def _rates(found: Consensus, place: int) -> tuple[Rate, Rate]:
@@ -175,9 +192,9 @@ def _suspects(people: Mapping[str, Rates]) -> list[str]:
     """Whoever errs more often than the others together by more than chance, and by half as much again at least."""
     totals = {name: (r.miss.wrong + r.false_same.wrong, r.miss.trials + r.false_same.trials) for name, r in people.items()}
     named = []
+    all_wrong, all_trials = (sum(total[place] for total in totals.values()) for place in (0, 1))
     for name, (wrong, trials) in totals.items():
-        others = [total for other, total in totals.items() if other != name]
-        rate = (2.0 + sum(w for w, _ in others)) / (50.0 + sum(n for _, n in others))
+        rate = (2.0 + all_wrong - wrong) / (50.0 + all_trials - trials)  # of the others
         # The chance of so many wrong ones at the others' rate: the binomial tail, which takes expected counts as well.
         chance = float(betainc(wrong, trials - wrong + 1.0, rate)) if wrong >= 1.0 else 1.0
         if chance < _SUSPICION / len(totals) and wrong / trials > 1.5 * rate:

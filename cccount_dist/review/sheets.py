@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
 
-SheetKind = Literal["pair", "grid", "rating"]
+from cccount_dist.sampling.questions.same import SAME_QUESTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +19,7 @@ class Sheet:
     """What one person is shown at once, and holds until `expires_at`."""
 
     id: str
-    kind: SheetKind
+    kind: str  # the name of the script's sheet that shows it
     anchor: int
     candidates: tuple[Candidate, ...]
     expires_at: datetime
@@ -54,7 +53,7 @@ class Answered:
     value: float | None
     answered_at: datetime
     page: int | None = None
-    kind: SheetKind = "pair"
+    kind: str = SAME_QUESTION.sheet
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,13 @@
 The cookie holds the annotator's own token, so a restarted server knows everybody again and a removed annotator is out at once.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+
+from fastapi import HTTPException, Request
 
 from cccount_dist.review.annotators import Annotators
 from cccount_dist.review.guard import LOOPBACK
@@ -21,27 +24,31 @@ _MOST_ADDRESSES = 1000
 
 @dataclass
 class Attempts:
-    """Counts failed attempts to sign in. Tokens cannot be guessed; this keeps the log and the processor free of those who try."""
+    """Counts wrong tokens. They cannot be guessed; this keeps the log and the processor free of those who try.
+
+    A right token is never counted and never waits: so nobody can keep others out, whatever address they claim to have.
+    """
 
     clock: Callable[[], float] = time.monotonic
     _failures: list[tuple[float, str]] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def wait(self, address: str) -> float:
-        """Seconds until this address may try again; 0 if it may now."""
+    def failed(self, address: str) -> float:
+        """Count a wrong token, and return the seconds that whoever sent it should wait; 0 for one of the first few."""
         with self._lock:
             now = self.clock()
             self._failures = [(at, who) for at, who in self._failures if at > now - _WINDOW][-_MOST_ADDRESSES:]
+            self._failures.append((now, address))
             mine = [at for at, who in self._failures if who == address]
-            if len(mine) >= _MOST_FAILURES:
+            if len(mine) > _MOST_FAILURES:
                 return mine[-_MOST_FAILURES] + _WINDOW - now
-            if len(self._failures) >= _MOST_IN_ALL:
+            if len(self._failures) > _MOST_IN_ALL:
                 return self._failures[-_MOST_IN_ALL][0] + _WINDOW - now
             return 0.0
 
-    def failed(self, address: str) -> None:
-        with self._lock:
-            self._failures.append((self.clock(), address))
+
+def address_of(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 class Door:
@@ -62,6 +69,12 @@ class Door:
     def hosts(self) -> frozenset[str] | None:
         """The names under which the server may be called, as of the last request; None for any. Reads nothing."""
         return LOOPBACK if self._was_open else None
+
+    def refusal(self, address: str, reason: str) -> HTTPException:
+        """What to tell whoever came with a wrong token: to wait, after some of them."""
+        if (wait := self.attempts.failed(address)) > 0.0:
+            return HTTPException(429, "too many attempts: wait a minute", headers={"Retry-After": str(math.ceil(wait))})
+        return HTTPException(401, reason)
 
     def who(self, token: str | None) -> str | None:
         was_open, self._was_open = self._was_open, self.is_open

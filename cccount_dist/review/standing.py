@@ -4,24 +4,34 @@ What answers change is counted as they come; the result is the last row of `resu
 rates of people take time, that of one Dawid-Skene estimate, and need no lock.
 """
 
-from collections.abc import Mapping
+import math
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from cccount_dist.review.activity import Activity
-from cccount_dist.review.rates import Reliability
+from cccount_dist.campaign.activity import Activity
+from cccount_dist.campaign.advancing import kind_of, state_of
+from cccount_dist.campaign.effort import Effort, effort_of
+from cccount_dist.campaign.epochs import epoch_words
+from cccount_dist.campaign.noun import CLUSTER, GROUP, noun_of
+from cccount_dist.review.outlook import outlook_of
+from cccount_dist.review.rates import ENOUGH, Reliability
 from cccount_dist.sampling.reading import Reading
 from cccount_dist.sampling.types import DIFFERENT, SAME
-from storage.campaigns import RESULTS, CampaignFolder
+from storage.campaigns import CampaignFolder
 from storage.settings import Goal
 
 _MOST_CONTRADICTIONS = 100
+_MOST_POINTS = 60
+ENOUGH_REPEATS = 10  # repeats, from which on a rate is told
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorStanding:
-    """One person: how much, how fast, how reliable. A rate is None while nothing is known about it; intervals are 95 %."""
+    """One person: how much, how fast, how reliable. Answers are pairs and pages (`campaign/effort.py`).
+
+    A rate is None as long as there were too few checks to say anything; intervals are 95 %.
+    """
 
     name: str
     answers: int
@@ -32,6 +42,8 @@ class AnnotatorStanding:
     false_same_interval: tuple[float, float] | None = None
     changed_mind: float | None = None  # share of repeats that were answered otherwise than before
     suspect: bool = False  # errs clearly more often than the others
+    checks: int = 0  # answers that could be compared with gold or with those of others
+    repeats: int = 0  # pairs that were shown again to the same person
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +62,16 @@ class Contradiction:
     v: int
     same: int
     different: int
+
+
+@dataclass(frozen=True, slots=True)
+class CoursePoint:
+    """The result after so many answers."""
+
+    answers: int
+    value: float
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +97,15 @@ class Standing:
     annotators: list[AnnotatorStanding] = field(default_factory=list)
     agreement: Agreement = field(default_factory=lambda: Agreement(None, []))
     contradictions: list[Contradiction] = field(default_factory=list)
+    headline: str = ""  # the result in a few words, or that there is none yet
+    epoch: str | None = None  # since when another sampler asks, and why
+    noun: tuple[str, str] = ("cluster", "clusters")  # what is counted: one, many
+    effort: Effort = field(default_factory=Effort)
+    given: int = 0  # answers of people, further votes included
+    further: int = 0
+    spent: float = 0.0  # of the budget
+    expected: int | None = None  # answers in all, as far as budget and forecast tell
+    course: list[CoursePoint] = field(default_factory=list)
     refreshed_at: datetime | None = None  # the result
     now: datetime | None = None
 
@@ -82,16 +113,17 @@ class Standing:
 def standing_of(folder: CampaignFolder, reading: Reading, activity: Activity, queue: int, now: datetime) -> Standing:
     """Gather what is quickly had: everything but how reliable people are. `queue`: questions that want somebody now."""
     settings, goal, ledger = folder.settings(), folder.goal(), reading.ledger
-    spec, fields = RESULTS[settings.kind]
-    last = folder.last_row(spec)
+    kind = kind_of(folder)
+    last = folder.last_row(kind.course)
     forecast = None if last is None else last.get("forecast")
     pair, page = activity.seconds_per_pair, activity.seconds_per_page
+    effort, noun = effort_of(ledger), noun_of(goal, GROUP if "clusters" in kind.shown else CLUSTER)
     return Standing(
         campaign=folder.name,
         method=settings.method,
         kind=settings.kind,
         state=state_of(folder, last),
-        result={name: last[name] for name in fields} if last else None,
+        result={name: last[name] for name in kind.shown} if last else None,
         questions=ledger.questions,
         answers=ledger.position,
         pending=len(ledger.pending(reading.questions)),
@@ -103,37 +135,61 @@ def standing_of(folder: CampaignFolder, reading: Reading, activity: Activity, qu
         forecast_hours=_hours(forecast, reading, goal, activity),
         seconds_per_pair=pair,
         seconds_per_page=page,
-        annotators=[AnnotatorStanding(name, answers, rate) for name, answers, rate in activity.people],
+        annotators=[AnnotatorStanding(p.name, p.answers, activity.answers_per_hour(p.name)) for p in effort.people],
         contradictions=_contradictions(reading),
+        headline=kind.nothing_yet if last is None else kind.found(last, goal),
+        epoch=epoch_words(folder.epochs()),
+        noun=(noun.one, noun.many),
+        effort=effort,
+        given=effort.given,
+        further=effort.further,
+        spent=effort.spent(goal),
+        expected=outlook_of(folder, reading).expected,
+        course=_course(folder),
         refreshed_at=None if last is None else last["refreshed_at"],
         now=now,
     )
 
 
 def with_reliability(standing: Standing, found: Reliability) -> Standing:
-    """The same with what is known about everybody."""
+    """The same with what is known about everybody; nothing is said about somebody before there were enough checks."""
     people = []
     for person in standing.annotators:
-        rates = found.people.get(person.name)
+        checks, rates = found.checks.get(person.name, 0), found.people.get(person.name)
+        known = rates if checks >= ENOUGH else None
+        miss = None if known is None or known.miss.trials < ENOUGH else known.miss
+        false_same = None if known is None or known.false_same.trials < ENOUGH else known.false_same
         steady = found.steadiness.get(person.name)
+        repeats = 0 if steady is None else round(steady.trials)
         people.append(
             replace(
                 person,
-                miss=None if rates is None else rates.miss.value,
-                miss_interval=None if rates is None else rates.miss.interval,
-                false_same=None if rates is None else rates.false_same.value,
-                false_same_interval=None if rates is None else rates.false_same.interval,
-                changed_mind=None if steady is None else steady.value,
-                suspect=person.name in found.suspects,
+                miss=None if miss is None else miss.value,
+                miss_interval=None if miss is None else miss.interval,
+                false_same=None if false_same is None else false_same.value,
+                false_same_interval=None if false_same is None else false_same.interval,
+                changed_mind=None if steady is None or repeats < ENOUGH_REPEATS else steady.value,
+                suspect=person.name in found.suspects and checks >= ENOUGH,
+                checks=checks,
+                repeats=repeats,
             )
         )
     return replace(standing, annotators=people, agreement=Agreement(found.alpha, found.kappas))
 
 
-def state_of(folder: CampaignFolder, last: Mapping[str, Any] | None) -> str:
-    """The state that the last row of the results tells; a step that nobody is taking any more is `stopped`."""
-    state = str(last["state"]) if last else "running"
-    return "stopped" if state == "running" and not folder.is_being_advanced else state
+def _course(folder: CampaignFolder) -> list[CoursePoint]:
+    """The result over the answers: an estimate with its interval, or a number of groups; some dozen points."""
+    table = folder.read_table(kind_of(folder).course)
+    found: dict[int, CoursePoint] = {}
+    value = next((name for name in ("estimate", "clusters", "subclusters") if name in table.column_names), None)
+    for row in table.to_pylist() if value is not None else ():
+        if row[value] is not None:
+            answers = row["questions"] + (row.get("glances") or 0)
+            found.pop(answers, None)  # so that the order stays that of the refreshes
+            found[answers] = CoursePoint(answers, row[value], row.get("low"), row.get("high"))
+    points = list(found.values())
+    step = max(1, math.ceil(len(points) / _MOST_POINTS))
+    return points[:-1:step] + points[-1:]
 
 
 def _hours(forecast: int | None, reading: Reading, goal: Goal, activity: Activity) -> float | None:

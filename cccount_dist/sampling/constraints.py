@@ -63,6 +63,9 @@ class Constraints:
     def known(self, u: int, v: int) -> float | None:
         """Return 1.0 if the items are known to be the same, 0.0 if different, None if neither follows."""
         self._refresh()
+        return self._known(u, v)
+
+    def _known(self, u: int, v: int) -> float | None:
         if u == v:
             return SAME
         if not (0 <= u < len(self._items) and 0 <= v < len(self._items)):
@@ -98,19 +101,19 @@ class Constraints:
 
         The same answer again changes nothing.
         """
+        self.note(u, v, value, answer_id)
         self._refresh()
-        self._write_down(u, v, value, answer_id)
-        self._catch_up()
         return answer_id not in self._conflicts
+
+    def note(self, u: int, v: int, value: float, answer_id: str) -> None:
+        """Take an answer in, as `add` does, at the next look at the closure: many together are taken in several times faster, and
+        somebody who changes an answer a thousand times costs one rebuild and not a thousand."""
+        self._write_down(u, v, value, answer_id)
 
     def extend(self, links: Iterable[Link]) -> None:
         """Take many answers in: the same as `add` for each of them in their order, and several times faster."""
-        self._refresh()
-        try:
-            for u, v, value, answer_id in links:
-                self._write_down(u, v, value, answer_id)
-        finally:
-            self._catch_up()
+        for u, v, value, answer_id in links:
+            self.note(u, v, value, answer_id)
 
     def remove(self, answer_id: str) -> None:
         """Take an answer out again. What the remaining ones imply, in their order, holds then, conflicts included.
@@ -120,6 +123,8 @@ class Constraints:
         number = self._number.pop(answer_id, None)
         if number is None:
             return
+        if not self._stale:
+            self._catch_up()
         # An answer that changed nothing when it came leaves nothing behind. Otherwise the closure is rebuilt at the next
         # look at it, so that many removals in a row cost one rebuild.
         self._conflicts.pop(answer_id, None)
@@ -127,7 +132,11 @@ class Constraints:
 
     def why(self, u: int, v: int) -> list[str]:
         """Return the answers that the known relation of two items rests on, in the order of the path; [] if it is unknown."""
-        relation = self.known(u, v)
+        self._refresh()
+        return self._why(u, v)
+
+    def _why(self, u: int, v: int) -> list[str]:
+        relation = self._known(u, v)
         if relation is None or u == v:
             return []
         if relation == SAME:
@@ -153,6 +162,13 @@ class Constraints:
         """Return whether every pair of `items` items is known: then `clusters` is the number of clusters."""
         sets = self.clusters(items)
         return int(self._counts[SEPARATIONS]) == sets * (sets - 1) // 2
+
+    def links(self) -> list[Link]:
+        """Return the answers that hold, in the order in which they came: those among the conflicts are left out."""
+        self._refresh()
+        rows = self._answers[list(self._number.values())][:, [U, V, VALUE]].tolist()
+        named = zip(self._number, rows, strict=True)
+        return [(u, v, float(value), name) for name, (u, v, value) in named if name not in self._conflicts]
 
     def groups(self) -> list[list[int]]:
         """Return the sets of two and more items, each sorted, in the order of their smallest item."""
@@ -189,7 +205,7 @@ class Constraints:
             u, v, value = self._answers[reached, [U, V, VALUE]].tolist()
             answer_id = self._ids[reached]
             self._applied = reached + 1
-            self._conflicts[answer_id] = Conflict(answer_id, u, v, float(value), tuple(self.why(u, v)))
+            self._conflicts[answer_id] = Conflict(answer_id, u, v, float(value), tuple(self._why(u, v)))
         self._applied = stop
 
     def _make_room(self) -> None:
@@ -217,14 +233,14 @@ class Constraints:
         return [self._ids[number] for number in from_u[: steps[v]] + from_v[::-1]]
 
     def _refresh(self) -> None:
-        """Rebuild the closure from the answers that are left, if one that it rests on was taken out."""
+        """Bring the closure up to the answers; built anew from those that are left, if one that it rests on was taken out."""
         if self._stale:
             answers, names, largest = self._answers[list(self._number.values())], list(self._number), self._largest
             self._clear()
             if names:
                 self._answers, self._ids, self._largest = answers, names, largest
                 self._number = {name: number for number, name in enumerate(names)}
-                self._catch_up()
+        self._catch_up()
 
 
 def _check(u: int, v: int, value: float, answer_id: str) -> None:

@@ -13,7 +13,8 @@ from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.oracles import Oracle, PageOracle
 from cccount_dist.sampling.types import Answer, Question, Sampler, asked_at_once
 
-PAGE_COST = 30.0 / 9.0  # of a page in pairs: what they take a person, in seconds
+PAIR_SECONDS, PAGE_SECONDS = 9.0, 30.0  # what a pair and a page take a person
+PAGE_COST = PAGE_SECONDS / PAIR_SECONDS  # of a page in pairs
 
 ResultT = TypeVar("ResultT")
 Stopped = Literal["budget", "done", "complete", "waiting", "inferred"]

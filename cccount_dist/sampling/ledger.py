@@ -1,23 +1,32 @@
 """What the answer log says now: the settled answer to each question, the constraint closure, contradictions, effort.
 
 The log is a sequence of events. The ledger reads it in order and turns it into what a sampler is told, so the same log always
-gives the same events, votes of several people included (`settling.py`). Memory and time grow with the number of answers, not with
-the collection; only an undo, or votes that turn a settled answer round, which are rare, look at all inferred answers again.
+gives the same events, votes of several people included (`settling.py`). A person has one standing vote on a question: the first
+that was not taken back. Whoever changes their mind takes the earlier one back (`responses.py` does it for them); what a log of
+before that holds besides waits behind the standing vote. Memory and time grow with the number of answers, however many of them
+are about one question, and not with the collection; only an undo, or votes that turn a settled answer round, which are rare, look
+at all inferred answers again.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from cccount_dist.sampling.constraints import Constraints
-from cccount_dist.sampling.settling import Reliability, Verdict, check_overlap, first_votes, most_votes, settle
+from cccount_dist.sampling.questions.kind import QuestionKind
+from cccount_dist.sampling.questions.registry import question_kind
+from cccount_dist.sampling.questions.same import SAME_QUESTION
+from cccount_dist.sampling.settling import Reliability, Verdict, check_overlap, first_votes, most_votes
 from cccount_dist.sampling.types import DIFFERENT, SAME, Answer, Question
 
 INFERRED = "inferred"
 FLAG = "flag"  # somebody found the picture of an item useless: what is asked about it is answered unsure, by nobody
 REPEAT = "repeat"  # an answer to a pair that the same person had answered before: it says how steady a person is
 GOLD = {SAME: "gold same", DIFFERENT: "gold different"}  # an answer to a pair whose answer was known: the source says which
+EPOCH = "epoch"  # what was answered before another sampler took over, said again to it: "epoch ID", by nobody (`epochs.py`)
 OUTSIDE = -1  # question_id of an answer that was not given to a question of this campaign
+MOST_WEIGHED = 100  # people whose votes on one question are weighed; further ones are kept and shown, and change nothing
 
 
 def is_check(source: str) -> bool:
@@ -27,6 +36,16 @@ def is_check(source: str) -> bool:
 
 def is_flag(source: str) -> bool:
     return source.startswith(FLAG)
+
+
+def is_recalled(source: str) -> bool:
+    """Whether it repeats an answer of an earlier epoch, or closes a question of one."""
+    return source.startswith(EPOCH)
+
+
+@lru_cache(maxsize=1024)  # looked at several times for every row, and there are few sources
+def _is_vote(source: str) -> bool:
+    return source != INFERRED and not is_flag(source) and not is_recalled(source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +67,7 @@ class LoggedAnswer:
     @property
     def is_vote(self) -> bool:
         """Whether a person, or who stands for one, was asked."""
-        return self.source != INFERRED and not is_flag(self.source)
+        return _is_vote(self.source)
 
 
 class Ledger:
@@ -60,7 +79,10 @@ class Ledger:
         self.position = 0  # rows of the log that were read
         self.reliability = Reliability()
         self._rows: dict[str, LoggedAnswer] = {}
-        self._votes: dict[int, list[str]] = {}  # ids that count for a question, in log order
+        self._votes: dict[int, dict[str, None]] = {}  # ids that were given to a question and not taken back, in log order
+        self._voters: dict[int, dict[str, str]] = {}  # question with several votes -> person -> their standing vote
+        self._behind: dict[int, dict[str, dict[str, None]]] = {}  # question -> person -> votes behind the standing one
+        self._front: dict[int, dict[str, None]] = {}  # question with votes behind others -> the ids that count
         self._told: dict[int, LoggedAnswer] = {}  # what the sampler was told
         self._links: dict[int, str] = {}  # question -> the answer for which it is in the closure
         self._learnt: dict[int, tuple[float, dict[str, float]]] = {}  # question -> what it taught about people
@@ -74,8 +96,10 @@ class Ledger:
         self._pages: dict[int, int] = {}  # question that is on a page -> the page
         self._on_pages: dict[int, int] = {}  # page -> questions on it that somebody was asked
         self._paged = 0  # their sum
+        self._recalls: dict[str, list[str]] = {}  # answer of an earlier epoch -> rows that say it again
+        self._recalled: set[int] = set()
         self._votes_only: set[int] = set()  # questions whose answers stay out of the closure
-        self._ratings: set[int] = set()
+        self._kinds: dict[int, QuestionKind] = {}  # of the questions that are not plain `same` ones
 
     def know(self, questions: Iterable[Question]) -> None:
         """Learn which questions are votes and which are on a page. To be told before their answers are taken."""
@@ -84,8 +108,8 @@ class Ledger:
                 self._pages[question.id] = question.page
             if question.is_vote:
                 self._votes_only.add(question.id)
-            if question.kind == "rating":
-                self._ratings.add(question.id)
+            if (kind := question_kind(question.kind)) is not SAME_QUESTION:
+                self._kinds[question.id] = kind
 
     # -- what it says ---------------------------------------------------------------------------------------------------
 
@@ -101,8 +125,8 @@ class Ledger:
 
     @property
     def inferred(self) -> int:
-        """Questions that the closure answered for free."""
-        return len(self._inferred)
+        """Questions that were answered for free: by the closure, or by what was said in an earlier epoch."""
+        return len(self._inferred) + len(self._recalled)
 
     @property
     def contradictions(self) -> int:
@@ -116,7 +140,7 @@ class Ledger:
 
     @property
     def shared(self) -> list[int]:
-        """Questions of kind `same` that more than one person has answered."""
+        """Questions that more than one person has answered, of kinds that tell about people."""
         return list(self._shared)
 
     @property
@@ -135,20 +159,36 @@ class Ledger:
         """Every row that was not taken back and takes nothing back, in order."""
         return [row for row in self._rows.values() if row.undoes is None and row.id not in self._undone]
 
+    def is_recalled_again(self, answer_id: str) -> bool:
+        """Whether an answer of an earlier epoch was said again to a question of this one."""
+        again = self._recalls.get(answer_id, ())
+        return any(row not in self._undone and self._rows[row].question_id != OUTSIDE for row in again)
+
     def answers(self, question_id: int) -> list[LoggedAnswer]:
         """Everything that was said to a question and not taken back, inferred answers included."""
         return [self._rows[i] for i in self._votes.get(question_id, ())]
 
     def votes(self, question_id: int) -> list[LoggedAnswer]:
-        """What people said to a question and did not take back."""
-        return [row for i in self._votes.get(question_id, ()) if (row := self._rows[i]).is_vote]
+        """What people say to a question: the standing vote of each of them."""
+        return [row for i in self._counting(question_id) if (row := self._rows[i]).is_vote]
+
+    def people(self, question_id: int) -> int:
+        """How many people have a vote on a question."""
+        return len(self._voters_of(question_id))
+
+    def standing(self, question_id: int, annotator: str) -> LoggedAnswer | None:
+        """What this person says to a question; None if they said nothing, or took it back."""
+        found = self._voters_of(question_id).get(annotator)
+        return None if found is None else self._rows[found]
 
     def wanted(self, question_id: int) -> int:
         """How many more people should be asked; 0 for a question that is settled and undisputed."""
-        given = len({vote.annotator for vote in self.votes(question_id)})
-        if question_id in self._disputed:
-            return max(1, self.overlap - given) if given < most_votes(self.overlap) else 0
-        return 0 if question_id in self._told else max(1, self.overlap - given)
+        if question_id in self._told and question_id not in self._disputed:
+            return 0
+        given = self.people(question_id)
+        if question_id in self._disputed and given >= most_votes(self.overlap):
+            return 0
+        return max(1, self.overlap - given)
 
     def is_answered(self, question_id: int) -> bool:
         return question_id in self._told
@@ -175,9 +215,17 @@ class Ledger:
         return events
 
     def _count(self, row: LoggedAnswer) -> list[Answer]:
+        if is_recalled(row.source):
+            self._recalls.setdefault(row.source.removeprefix(EPOCH).strip(), []).append(row.id)
         if row.question_id != OUTSIDE:
-            self._votes.setdefault(row.question_id, []).append(row.id)
+            is_first = row.question_id not in self._votes
+            counts = self._put(row)
+            if row.is_vote and not counts and self.overlap == 1:
+                self._people.add(row.annotator)  # what is settled rests on the votes alone, and those are the same
+                return []
             if row.is_vote:
+                if is_first and self.overlap == 1 and row.question_id not in self._kinds:
+                    return self._settle_first(row)
                 self._people.add(row.annotator)
             return self._settle(row.question_id)
         if is_flag(row.source):
@@ -185,7 +233,7 @@ class Ledger:
         elif is_check(row.source):
             self._learn_gold(row, 1)
         elif row.value in (SAME, DIFFERENT):
-            self.constraints.add(row.u, row.v, float(row.value or 0.0), row.id)
+            self.constraints.note(row.u, row.v, float(row.value or 0.0), row.id)
         return []
 
     def _take_back(self, answer_id: str) -> list[Answer]:
@@ -194,8 +242,9 @@ class Ledger:
             return []
         self._undone.add(answer_id)
         if row.question_id != OUTSIDE:
-            self._votes[row.question_id].remove(answer_id)
-            return self._settle(row.question_id)
+            self._remove(row)
+            again = [event for recalled in self._recalls.get(answer_id, ()) for event in self._take_back(recalled)]
+            return self._settle(row.question_id) + again
         if is_flag(row.source):
             self._flags[row.u] -= 1
         elif is_check(row.source):
@@ -205,20 +254,30 @@ class Ledger:
             return self._drop_unfounded()
         return []
 
+    def _settle_first(self, row: LoggedAnswer) -> list[Answer]:
+        """What `_settle` comes to for nearly all answers: the first one to a plain question that one person has to answer."""
+        self._people.add(row.annotator)
+        self._count_asked(row.question_id, asked=True)
+        self._link(row.question_id, row)
+        return self._tell(row.question_id, row)
+
     def _settle(self, question_id: int) -> list[Answer]:
         """Look at a question again whose votes have changed."""
-        votes = [self._rows[i] for i in self._votes[question_id]]
+        votes = list(self._weighed(question_id))
         people = [vote for vote in votes if vote.is_vote]
         self._forget(question_id)
-        verdict = settle(people, self.overlap, self.reliability, people=len(self._people), rating=question_id in self._ratings)
+        kind = self._kind(question_id)
+        verdict = kind.settle(people, self.overlap, self.reliability, people=len(self._people))
         _mark(self._disputed, question_id, on=verdict.disputed)
-        several = len(people) > 1 and question_id not in self._ratings and len({vote.annotator for vote in people}) > 1
+        several = len(people) > 1 and kind.tells_about_people and len({vote.annotator for vote in people}) > 1
         _mark(self._shared, question_id, on=several)
         settled = _row_of(verdict, people)
         self._learn(question_id, verdict, people)
         self._count_asked(question_id, asked=settled is not None)
         free = next((vote for vote in votes if not vote.is_vote), None)
         (self._inferred.add if free and free.source == INFERRED else self._inferred.discard)(question_id)
+        recalled = free is not None and is_recalled(free.source) and free.source != EPOCH
+        (self._recalled.add if recalled else self._recalled.discard)(question_id)
         if free is not None and (settled is None or votes[0] == free):
             told: LoggedAnswer | None = free
         else:
@@ -239,8 +298,7 @@ class Ledger:
         about the items, and a vote is weighed by the sampler."""
         link = None
         if settled is not None and settled.value in (SAME, DIFFERENT):
-            kept_out = question_id in self._votes_only or question_id in self._ratings
-            link = None if kept_out else settled
+            link = None if question_id in self._votes_only else settled
         before = self._links.get(question_id)
         if link is not None and before == link.id:
             return False
@@ -248,7 +306,7 @@ class Ledger:
             self.constraints.remove(before)
             del self._links[question_id]
         if link is not None:
-            self.constraints.add(link.u, link.v, float(link.value or 0.0), link.id)
+            self.constraints.note(link.u, link.v, float(link.value or 0.0), link.id)
             self._links[question_id] = link.id
         return before is not None
 
@@ -256,12 +314,79 @@ class Ledger:
         """Withdraw what was inferred from an answer that no longer holds, unless other answers still imply the same."""
         events = []
         for question_id in sorted(self._inferred):
-            votes = self._votes[question_id]
-            unfounded = [i for i in votes if self._rows[i].source == INFERRED and not self._implied(self._rows[i])]
+            inferred = [row for i in self._votes[question_id] if (row := self._rows[i]).source == INFERRED]
+            unfounded = [row for row in inferred if not self._implied(row)]
+            for row in unfounded:
+                self._remove(row)
             if unfounded:
-                self._votes[question_id] = [i for i in votes if i not in unfounded]
                 events += self._settle(question_id)
         return events
+
+    # -- the votes on a question ------------------------------------------------------------------------------------------
+
+    def _put(self, row: LoggedAnswer) -> bool:
+        """Note what was given to a question, and return whether it is weighed: a person's second vote waits behind the first."""
+        question_id = row.question_id
+        there = self._votes.setdefault(question_id, {})
+        voters = self._voters_of(question_id)  # before this one
+        there[row.id] = None
+        if row.is_vote and voters:
+            self._voters[question_id] = voters
+        if row.is_vote and row.annotator in voters:
+            self._behind.setdefault(question_id, {}).setdefault(row.annotator, {})[row.id] = None
+            if question_id not in self._front:
+                self._front[question_id] = self._without_those_behind(question_id)
+            return False
+        if row.is_vote:
+            voters[row.annotator] = row.id
+        if question_id in self._front:
+            self._front[question_id][row.id] = None
+        return len(voters) <= MOST_WEIGHED
+
+    def _remove(self, row: LoggedAnswer) -> None:
+        """Take a row off its question; the person's next vote, if one waits, stands instead, at its own place in the log."""
+        question_id = row.question_id
+        del self._votes[question_id][row.id]
+        voters = self._voters.get(question_id, {})
+        waiting = self._behind.get(question_id, {}).get(row.annotator, {}) if row.is_vote else {}
+        if row.id in waiting:
+            del waiting[row.id]
+        elif waiting:
+            voters[row.annotator] = next(iter(waiting))
+            del waiting[voters[row.annotator]]
+            self._front[question_id] = self._without_those_behind(question_id)
+        else:
+            if row.is_vote:
+                voters.pop(row.annotator, None)
+            self._front.get(question_id, {}).pop(row.id, None)
+
+    def _voters_of(self, question_id: int) -> dict[str, str]:
+        """Everybody's standing vote. Nearly all questions have one vote, and nothing is kept for those."""
+        if question_id in self._voters:
+            return self._voters[question_id]
+        rows = (self._rows[i] for i in self._votes.get(question_id, ()))
+        return {row.annotator: row.id for row in rows if row.is_vote}
+
+    def _without_those_behind(self, question_id: int) -> dict[str, None]:
+        behind = {i for waiting in self._behind[question_id].values() for i in waiting}
+        return {i: None for i in self._votes[question_id] if i not in behind}
+
+    def _counting(self, question_id: int) -> Iterable[str]:
+        """What counts for a question, in log order: standing votes, and what was inferred."""
+        return self._front[question_id] if question_id in self._front else self._votes.get(question_id, ())
+
+    def _weighed(self, question_id: int) -> Iterator[LoggedAnswer]:
+        """What counts, of at most `MOST_WEIGHED` people: so the time of a vote does not grow with those before it."""
+        left = MOST_WEIGHED
+        for answer_id in self._counting(question_id):
+            row = self._rows[answer_id]
+            left -= row.is_vote
+            if left < 0:
+                return
+            yield row
+
+    def _kind(self, question_id: int) -> QuestionKind:
+        return self._kinds.get(question_id, SAME_QUESTION)
 
     def _implied(self, row: LoggedAnswer) -> bool:
         return self.constraints.known(row.u, row.v) == row.value
@@ -285,7 +410,7 @@ class Ledger:
             self.reliability.learn(truth, said, times=-1)
 
     def _learn(self, question_id: int, verdict: Verdict, votes: list[LoggedAnswer]) -> None:
-        if self.overlap > 1 and question_id not in self._ratings and verdict.value is not None:
+        if self.overlap > 1 and self._kind(question_id).tells_about_people and verdict.value is not None:
             said = {annotator: value for annotator, value in first_votes(votes).items() if value is not None}
             self._learnt[question_id] = verdict.value, said
             self.reliability.learn(verdict.value, said)

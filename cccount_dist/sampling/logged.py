@@ -1,15 +1,21 @@
 """Between rows of the query log and the objects that samplers and ledgers work with."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 import pyarrow as pa
 
 from cccount_dist.sampling.ledger import LoggedAnswer
+from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.replay import Round
-from cccount_dist.sampling.types import Kind, Question
+from cccount_dist.sampling.types import Question
+from storage.campaigns import CampaignFolder
+from storage.errors import CccountError, CorruptionError, InputError
+from storage.problems import Problem
 from storage.schema import ANSWERS, QUESTIONS
+
+_REPAIR = "use the version of cccount, or load the plug-in, that asked it"
 
 
 def questions_table(questions: Sequence[Question], *, number: int, after: int) -> pa.Table:
@@ -26,7 +32,7 @@ def questions_table(questions: Sequence[Question], *, number: int, after: int) -
         "asked_at": [now] * len(questions),
         "after": [after] * len(questions),
     }
-    return pa.table(columns, schema=QUESTIONS.schema)
+    return QUESTIONS.table(columns)
 
 
 def rounds_of(table: pa.Table) -> list[Round]:
@@ -39,9 +45,12 @@ def rounds_of(table: pa.Table) -> list[Round]:
 
 
 def questions_of(table: pa.Table) -> list[Question]:
+    """The questions of these rows; `CorruptionError` that names a kind of question that nobody here knows."""
     names = ("question_id", "u", "v", "kind", "purpose", "page")
     columns = [table.column(name).to_pylist() for name in names]
-    return [Question(id_, u, v, _kind(kind), purpose, page) for id_, u, v, kind, purpose, page in zip(*columns, strict=True)]
+    if (problem := _unknown_kind(columns[0], columns[3])) is not None:
+        raise CorruptionError(f"{problem}: {_REPAIR}")
+    return [Question(*row) for row in zip(*columns, strict=True)]
 
 
 def answers_table(answers: Sequence[LoggedAnswer]) -> pa.Table:
@@ -60,7 +69,7 @@ def answers_table(answers: Sequence[LoggedAnswer]) -> pa.Table:
         "source": [a.source for a in answers],
         "undoes": [a.undoes for a in answers],
     }
-    return pa.table(columns, schema=ANSWERS.schema)
+    return ANSWERS.table(columns)
 
 
 def answers_of(table: pa.Table) -> list[LoggedAnswer]:
@@ -82,5 +91,21 @@ def microseconds(moment: datetime) -> int:
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _kind(text: str) -> Kind:
-    return "rating" if text == "rating" else "same"
+def kind_problems(folder: CampaignFolder) -> Iterator[Problem]:
+    """Say whether a campaign's log has a kind of question that nobody here knows; nothing is raised."""
+    try:
+        table = folder.log.questions()
+    except CccountError:  # parts that cannot be read are the log's own to report
+        return
+    if (problem := _unknown_kind(*(table.column(name).to_pylist() for name in ("question_id", "kind")))) is not None:
+        yield Problem(f"{folder.workspace.location}/{folder.prefix}/questions", problem, _REPAIR)
+
+
+def _unknown_kind(numbers: Sequence[int], kinds: Sequence[str]) -> str | None:
+    """What is wrong with the first question of a kind that nobody here knows; None if there is none."""
+    for kind in dict.fromkeys(kinds):
+        try:
+            question_kind(kind)
+        except InputError as error:
+            return f"question {numbers[kinds.index(kind)]} of the log cannot be read: {error}"
+    return None

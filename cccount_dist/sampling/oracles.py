@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.types import DIFFERENT, SAME, Question
 from storage.errors import InputError
 
@@ -31,8 +32,9 @@ class LabelOracle:
     `false_same` is the probability of "same" for different items where it is another one than that of "different" for equal
     ones. On a page, one glance misses what is the same with probability `error_rate`, and picks a wrong one where nothing is
     the same (every second time the first of the page, which looks most alike) with probability `page_false`, by default a
-    quarter of `error_rate`. Whether an answer is wrong depends on the seed and the number of the question or page only, so that
-    neither batches nor a restart change it. A negative whole number or NaN is a missing label: the answer is unsure.
+    quarter of `error_rate`. Cells of a `sheet` are missed or falsely marked one by one, with these same two rates. Whether an
+    answer is wrong depends on the seed and the number of the question or page only, so that neither batches nor a restart change
+    it. A negative whole number or NaN is a missing label: the answer is unsure.
 
     >>> oracle = LabelOracle(np.array([0, 0, 1, -1]))
     >>> [oracle.answer(Question(0, 0, v)) for v in (1, 2, 3)]
@@ -62,12 +64,17 @@ class LabelOracle:
         self._seed = seed
 
     def answer(self, question: Question) -> float | None:
+        return self._said(question, self._false_same)
+
+    def _said(self, question: Question, false_same: float) -> float | None:
         truth = self._truth(question)
         if truth is None:
             return None
-        return 1.0 - truth if self._happens(self._miss if truth == SAME else self._false_same, question.id) else truth
+        return 1.0 - truth if self._happens(self._miss if truth == SAME else false_same, question.id) else truth
 
     def answer_page(self, questions: Sequence[Question]) -> Sequence[float | None]:
+        if question_kind(questions[0].kind).cell_by_cell:
+            return [self._said(question, self._page_false) for question in questions]
         truths = [self._truth(question) for question in questions]
         page = questions[0].page or 0
         if SAME in truths:
@@ -82,7 +89,7 @@ class LabelOracle:
         first, second = self._labels[question.u], self._labels[question.v]
         if _missing(first) or _missing(second):
             return None
-        return SAME if first == second else DIFFERENT
+        return question_kind(question.kind).from_labels(first, second)
 
     def _happens(self, probability: float, number: int, stream: int = 0) -> bool:
         return probability > 0.0 and self._bits(number, stream) < probability * 2**64
@@ -137,8 +144,10 @@ class SimilarityOracle:
         self._seed = seed
 
     def answer(self, question: Question) -> float | None:
-        if question.kind != "rating":
-            raise InputError("--oracle similarity rates pairs, and this method asks same or different: use --oracle labels")
+        kind = question_kind(question.kind)
+        if not kind.is_a_similarity:
+            asks = " or ".join(kind.words)
+            raise InputError(f"--oracle similarity rates pairs, and this method asks {asks}: use --oracle labels")
         similarity = float(self._vectors[question.u] @ self._vectors[question.v])
         if np.isnan(similarity):
             return None
@@ -149,20 +158,34 @@ class SimilarityOracle:
 class FunctionOracle:
     """Calls `function(u, v)` once for each question; it returns True, False, None (unsure), or a rating in [0, 1].
 
+    A function with a method `page(u, vs)` is called with that once for each page, and returns one answer for each of `vs`.
+
     >>> FunctionOracle(lambda u, v: u % 2 == v % 2).answer(Question(0, 3, 5))
     1.0
     """
 
     def __init__(self, function: Callable[[int, int], object]) -> None:
         self._function = function
+        self._page: Callable[[int, list[int]], Sequence[object]] | None = getattr(function, "page", None)
 
     def answer(self, question: Question) -> float | None:
-        returned = self._function(question.u, question.v)
+        return self._checked(question, self._function(question.u, question.v))
+
+    def answer_page(self, questions: Sequence[Question]) -> Sequence[float | None]:
+        if self._page is None:
+            return [self.answer(question) for question in questions]
+        returned = list(self._page(questions[0].u, [question.v for question in questions]))
+        if len(returned) != len(questions):
+            raise InputError(f"the oracle's page returned {len(returned)} answers for {len(questions)} items, not one for each")
+        return [self._checked(question, one) for question, one in zip(questions, returned, strict=True)]
+
+    def _checked(self, question: Question, returned: object) -> float | None:
+        kind = question_kind(question.kind)
         if returned is None:
             return None
         if isinstance(returned, bool | np.bool_ | int | float | np.integer | np.floating):
             value = float(returned)
-            if value in (SAME, DIFFERENT) or (question.kind == "rating" and 0.0 <= value <= 1.0):
+            if kind.allows(value):
                 return value
-        allowed = "a number in [0, 1] or None" if question.kind == "rating" else "True, False or None"
-        raise InputError(f"the oracle returned {returned!r} for items {question.u} and {question.v}: it must return {allowed}")
+        pair = f"items {question.u} and {question.v}"
+        raise InputError(f"the oracle returned {returned!r} for {pair}: it must return {kind.returns}")

@@ -51,14 +51,15 @@ class Reading:
 
     def take(self, rows: list[LoggedAnswer]) -> list[LoggedAnswer]:
         """Take answers in that were not seen before, and return those."""
-        new = []
+        first: dict[str, LoggedAnswer] = {}
         for row in rows:
             if not self.ledger.knows(row.id):
-                self.changed.update(event.question_id for event in self.ledger.take([row]))
-                self.changed.add(row.question_id)
-                self.votes += row.is_vote and row.undoes is None and row.question_id != OUTSIDE
-                self.seen.add((row.annotator, min(row.u, row.v), max(row.u, row.v)))
-                new.append(row)
+                first.setdefault(row.id, row)
+        new = list(first.values())
+        self.changed.update(event.question_id for event in self.ledger.take(new))
+        self.changed.update(row.question_id for row in new)
+        self.votes += sum(row.is_vote and row.undoes is None and row.question_id != OUTSIDE for row in new)
+        self.seen.update((row.annotator, min(row.u, row.v), max(row.u, row.v)) for row in new)
         self.changed.discard(OUTSIDE)
         return new
 

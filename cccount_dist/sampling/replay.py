@@ -7,10 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from cccount_dist.sampling.types import Answer, Question, Sampler, asked_at_once
+from cccount_dist.sampling.types import Answer, Question, Sampler, asked_at_once, tell_all
 from storage.errors import CorruptionError
 
 ResultT = TypeVar("ResultT")
+
+
+class ReplayError(CorruptionError):
+    """The sampler asks something else than the log says: other code, another processor, or other inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +31,10 @@ def replay(sampler: Sampler[ResultT], rounds: Iterable[Round], answers: Sequence
 
     Raises
     ------
+    ReplayError
+        If the sampler asks something else than the log says: it was made from other inputs, or is another sampler.
     CorruptionError
-        If the sampler asks something else than the log says: it was made from other inputs, or the log is damaged.
+        If the log is damaged.
     """
     told = 0
     for one in rounds:
@@ -37,21 +43,21 @@ def replay(sampler: Sampler[ResultT], rounds: Iterable[Round], answers: Sequence
                 f"round {one.number} was asked after {one.after} answers, but {told} came before and the log has {len(answers)}"
             )
         if one.after > told:
-            sampler.tell(answers[told : one.after])
+            tell_all(sampler, answers[told : one.after])
             told = one.after
         _check_same(one, sampler.ask(asked_at_once(one.questions)))
     if told < len(answers):
-        sampler.tell(answers[told:])
+        tell_all(sampler, answers[told:])
 
 
 def _check_same(logged: Round, asked: Sequence[Question]) -> None:
     for index, question in enumerate(logged.questions):
         if index >= len(asked):
-            raise CorruptionError(
+            raise ReplayError(
                 f"question {question.id} was {_pair(question)}, this sampler asks nothing more: the log belongs to other inputs"
             )
         if asked[index] != question:
-            raise CorruptionError(
+            raise ReplayError(
                 f"question {question.id} was {_difference(question, asked[index])}: the log belongs to other inputs"
             )
 

@@ -3,7 +3,8 @@
 With an overlap of one the first answer counts, and where people differ the majority, the first of equals. With more, a question
 is settled when at least that many people were sure and the answer is at least 99 % probable under what is known about each of
 them: P(same | votes) by Bayes' rule over their rates of misses and false sames (Dawid & Skene 1979, one vote at a time: rates are
-counted on gold questions and on what is settled by now). Time and memory: the votes of one question, and four counts a person.
+counted on gold questions and on what is settled by now). That is for same or different; of ratings the mean counts, of any other
+kind of answer the majority. Time and memory: the votes of one question, and four counts a person.
 """
 
 import math
@@ -12,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from cccount_dist.sampling.types import DIFFERENT, SAME
+from cccount_dist.sampling.values import DIFFERENT, SAME
 from storage.errors import InputError
 
 CONFIDENT = 0.99  # a question with several votes is settled when its answer is so probable
@@ -103,15 +104,15 @@ def settle(
     """Return what the votes on one question, in the order in which they came, amount to.
 
     `people` have answered anything so far: if all of them have voted on this one and it is still doubtful, the likelier answer
-    holds, and the question stays disputed until more votes decide. Nobody waits for a person who may never come.
+    holds, and the question stays disputed until more votes decide. Nobody waits for a person who may never come. `rating`: the
+    values are numbers whose mean is meant (`settle_by_mean`).
     """
+    if rating:
+        return settle_by_mean(votes, overlap, reliability, people=people)
     said = first_votes(votes)
     if overlap == 1:
         return _by_majority(list(said.values()))
     sure = {annotator: value for annotator, value in said.items() if value is not None}
-    if rating:
-        enough = len(sure) >= overlap
-        return Verdict(settled=True, value=math.fsum(sure.values()) / len(sure)) if enough else _unsure(said, overlap)
     disputed = len(set(sure.values())) > 1
     odds = reliability.log_odds(sure)
     likely = SAME if odds > 0.0 else DIFFERENT
@@ -123,6 +124,34 @@ def settle(
     if len(said) >= max(overlap, min(most_votes(overlap), people)) and sure:
         return Verdict(settled=True, value=likely if likely in sure.values() else max(sure.values()), disputed=True)
     return Verdict(settled=False, disputed=disputed)
+
+
+def settle_by_mean(votes: Sequence[Vote], overlap: int, reliability: Reliability, *, people: int = MOST_PEOPLE) -> Verdict:
+    """As `settle`, for ratings: the mean of those who were sure, once they are enough; nobody disputes a rating."""
+    del reliability, people
+    said = first_votes(votes)
+    if overlap == 1:
+        return _by_majority(list(said.values()))
+    sure = [value for value in said.values() if value is not None]
+    enough = len(sure) >= overlap
+    return Verdict(settled=True, value=math.fsum(sure) / len(sure)) if enough else _unsure(said, overlap)
+
+
+def settle_by_majority(votes: Sequence[Vote], overlap: int, reliability: Reliability, *, people: int = MOST_PEOPLE) -> Verdict:
+    """As `settle`, for answers of any other meaning: what most say, once enough were sure and one answer leads."""
+    del reliability
+    said = first_votes(votes)
+    if overlap == 1:
+        return _by_majority(list(said.values()))
+    sure = [value for value in said.values() if value is not None]
+    leading, differ = _by_majority(sure), len(set(sure)) > 1
+    if len(sure) >= overlap and not leading.disputed:
+        return leading
+    if len(said) - len(sure) >= overlap:
+        return Verdict(settled=True, disputed=differ)
+    if len(said) >= max(overlap, min(most_votes(overlap), people)) and sure:
+        return Verdict(settled=True, value=leading.value, disputed=True)
+    return Verdict(settled=False, disputed=differ)
 
 
 def _unsure(said: Mapping[str, float | None], overlap: int) -> Verdict:

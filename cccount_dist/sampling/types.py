@@ -6,13 +6,12 @@ same questions and the same result, bit for bit. So a campaign is its log, and t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeVar
+from itertools import groupby
+from typing import Protocol, TypeVar, runtime_checkable
 
-SAME = 1.0
-DIFFERENT = 0.0
-UNSURE = None
-
-Kind = Literal["same", "rating"]
+from cccount_dist.sampling.questions.registry import question_kind
+from cccount_dist.sampling.questions.same import SAME_QUESTION
+from cccount_dist.sampling.values import DIFFERENT, SAME, UNSURE
 
 # A question whose purpose begins so is a vote: one of several answers that the sampler weighs itself, because answers may be
 # wrong. Votes never enter the closure, so several answers to one pair are no contradiction. What the closure knows from
@@ -22,7 +21,7 @@ VOTE, CONFIRM = "vote", "confirm"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Are items `u` and `v` the same (kind `same`), or how similar are they (kind `rating`)?
+    """A question about items `u` and `v`: what is asked is its kind's to say (`questions/registry.py`).
 
     A sampler numbers its questions 0, 1, 2, … in the order in which it asks them.
     """
@@ -30,24 +29,24 @@ class Question:
     id: int
     u: int
     v: int
-    kind: Kind = "same"
+    kind: str = SAME_QUESTION.name
     purpose: str = ""
     page: int | None = None  # questions of one page are about one item u, shown together and answered at one glance
 
     @property
     def is_vote(self) -> bool:
-        """Whether its answer stays out of the closure: votes and ratings, also of 0 or 1, are weighed by the sampler."""
-        return self.kind == "rating" or self.purpose.startswith((VOTE, CONFIRM))
+        """Whether its answer stays out of the closure: votes, and kinds that are no links, are weighed by the sampler."""
+        return not question_kind(self.kind).links or self.purpose.startswith((VOTE, CONFIRM))
 
     @property
     def may_be_inferred(self) -> bool:
         """Whether the closure may answer it."""
-        return self.kind == "same" and not self.purpose.startswith(CONFIRM)
+        return question_kind(self.kind).may_be_inferred and not self.purpose.startswith(CONFIRM)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is known about one question: 1 same, 0 different, a rating in [0, 1], or None for unsure."""
+    """What is known about one question: 1 same, 0 different, another kind's number in [0, 1], or None for unsure."""
 
     question_id: int
     u: int
@@ -70,6 +69,11 @@ class RepeatedAnswer(Answer):
 
     before: float = SAME
     times: int = 1  # -1: an earlier one was taken back
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideAnswer(Answer):
+    """What is known about two items from elsewhere: another campaign, or an earlier epoch. None: it was taken back."""
 
 
 def asked_at_once(questions: Sequence[Question]) -> int:
@@ -107,3 +111,43 @@ class Sampler(Protocol[ResultT_co]):
     @property
     def done(self) -> bool:
         """True if no further question would improve the result."""
+
+
+@runtime_checkable
+class Knowing(Protocol):
+    """A sampler that makes use of what is known before it asks: answers of other campaigns and of earlier epochs.
+
+    Optional: what a sampler without it asks is answered for free where it is known, and the groups of every method keep to what
+    people said. A count that draws at random should not have it: pairs that others chose are no random ones.
+    """
+
+    def know(self, answers: Sequence[OutsideAnswer]) -> None:
+        """Take in what is known about pairs of items; the newest about a pair holds, None takes it back."""
+
+
+def tell_all(sampler: Sampler[object], events: Sequence[Answer]) -> None:
+    """Tell a sampler answers to its questions and what is known from elsewhere, in their order."""
+    for outside, group in groupby(events, key=lambda event: isinstance(event, OutsideAnswer)):
+        if not outside:
+            sampler.tell(list(group))
+        elif isinstance(sampler, Knowing):
+            sampler.know([event for event in group if isinstance(event, OutsideAnswer)])
+
+
+__all__ = [
+    "CONFIRM",
+    "DIFFERENT",
+    "SAME",
+    "UNSURE",
+    "VOTE",
+    "Answer",
+    "Knowing",
+    "KnownAnswer",
+    "OutsideAnswer",
+    "Question",
+    "RepeatedAnswer",
+    "ResultT_co",
+    "Sampler",
+    "asked_at_once",
+    "tell_all",
+]

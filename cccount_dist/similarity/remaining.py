@@ -38,6 +38,16 @@ def scratch_folder(workspace: Workspace, name: str) -> Iterator[None]:
         _remove_passes(top)
 
 
+def has_passes(workspace: Workspace) -> bool:
+    """Whether a pass that was interrupted left partial results."""
+    if not workspace.is_remote:
+        return any(Path(workspace.location, ".scratch").glob(f"{_PREFIX}*"))
+    top = workspace.scratch("")
+    return isinstance(top, StorePath) and any(
+        key.removeprefix(f"{top.key}/").startswith(_PREFIX) for key in top.objects.keys(top.key)
+    )
+
+
 def _remove_passes(top: ScratchPath, *, keep: str | None = None) -> None:
     if isinstance(top, Path):
         with explaining(top):

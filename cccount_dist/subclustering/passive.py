@@ -14,11 +14,10 @@ from cccount_dist.subclustering.candidates import Candidates, candidate_order, r
 from cccount_dist.subclustering.distances import Floats, Int64s, usable_items
 from cccount_dist.subclustering.fast_pam import fast_pam
 from cccount_dist.subclustering.members import Members
+from cccount_dist.subclustering.parameters import STARTS
 from cccount_dist.subclustering.result import EMPTY, Subclusters
 from cccount_dist.subclustering.selection import Selection
 from storage.errors import InputError
-
-STARTS = ("random", "pam")
 
 
 @dataclass(frozen=True, slots=True)

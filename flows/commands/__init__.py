@@ -1,1 +1,1 @@
-"""The commands of `cccount`, a room for each thing that a user wants to do (`flows/cli.py` puts them together)."""
+"""The commands of `cccount`, a room for each thing that a user wants to do (`flows/commands/cli.py` puts them together)."""

@@ -1,72 +1,76 @@
 """Commands that look after a workspace and a machine."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from flows import texts
-from flows.commands.common import Compute, Json, Memory, Workers, Workspace, run, show
+from cccount_dist.options import declared
+from flows.commands.common import Json, Workspace, show
+from flows.commands.declared import add_command, required, stage_command, told
+from flows.compute.options import ComputeOptions
+from flows.stages.benchmarkoptions import BenchmarkOptions
+from flows.stages.registry import VERIFY
 
 app = typer.Typer(rich_markup_mode="rich")
 benchmark_app = typer.Typer(no_args_is_help=True, help="Replicated experiments on labelled collections.", rich_markup_mode="rich")
 app.add_typer(benchmark_app, name="benchmark")
 
 
+stage_command(app, VERIFY)
+
+
 @app.command()
-def verify(workspace: Workspace, json_: Json = False) -> None:
-    """Check every shard, part and marker; say what is damaged and what to do.
-
-    Example: cccount verify census
-    """
-    found = run("verify", workspace=workspace)
-    show(found, json_, texts.verified)
-    if not found["ok"]:
-        raise typer.Exit(1)
-
-
-@benchmark_app.command("counting")
-def benchmark_counting(
-    collections: Annotated[list[str], typer.Argument(metavar="SET…", help="An .npz file with x and y, digits, longtail, …")],
-    methods: Annotated[str, typer.Option(help="Methods of `cccount count`, with commas.")] = "placing",
-    runs: Annotated[int, typer.Option(help="Seeded runs of each method on each collection.")] = 100,
-    efforts: Annotated[str, typer.Option(help="Where to look, in parts of n pair answers.")] = "0.1,0.25,0.5,1",
-    noise: Annotated[str, typer.Option(metavar="E|M,F", help="Wrong answers: one rate, or misses and false sames.")] = "0",
-    repeating: Annotated[float, typer.Option(help="Share of the wrong answers that come again for the same pair.")] = 0.0,
-    wrong_answers: Annotated[
-        str | None, typer.Option(help="What the method is told.", show_default="none without noise, else estimate")
-    ] = None,
-    grid: Annotated[int, typer.Option(metavar="1..24", help="Clusters on one page; a page costs 3 pairs.")] = 1,
-    search: Annotated[str, typer.Option(metavar="full|fast", help="Whether placing may skip unlikely pairs.")] = "fast",
-    stop: Annotated[float | None, typer.Option(metavar="W", help="Stop each run at this width.", show_default=False)] = None,
-    results: Annotated[str, typer.Option(metavar="DIR", help="Finished runs; the same command goes on.")] = "benchmark-runs",
-    compute: Compute = "local",
-    workers: Workers = None,
-    memory_limit: Memory = None,
+def upgrade(
+    workspace: Workspace,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and write nothing.")] = False,
     json_: Json = False,
 ) -> None:
-    """Measure error, bias, coverage and width of counting methods over many seeded runs.
+    """Bring a workspace of an earlier version to the present formats.
 
-    Example: cccount benchmark counting digits --runs 100
+    What changes is kept in its folder `backups`; answers are never rewritten. Killed at any moment it can be run again.
+
+    Example: cccount upgrade census --dry-run
     """
-    from flows.benchmark import run_benchmark
+    from flows.stages.upgrade import upgrade as run_upgrade
 
-    report = run_benchmark(
-        collections,
-        methods=methods.split(","),
-        runs=runs,
-        efforts=efforts,
-        noise=noise,
-        repeating=repeating,
-        wrong_answers=wrong_answers,
-        grid=grid,
-        search=search,
-        stop=stop,
-        results=results,
-        compute=compute,
-        workers=workers,
-        memory_limit=memory_limit,
-    )
-    show(report, json_, texts.benchmarked)
+    show(run_upgrade(workspace, dry_run=dry_run), json_)
+
+
+@app.command()
+def relocate(
+    workspace: Workspace,
+    folder: Annotated[str | None, typer.Argument(metavar="NEW_FOLDER", help="Where the pictures are now.")] = None,
+    images: Annotated[str | None, typer.Option(help="The same, as an option.", metavar="DIR", show_default=False)] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and write nothing.")] = False,
+    json_: Json = False,
+) -> None:
+    """Say where pictures are that moved to another folder.
+
+    Each missing one is looked for below its old subfolders and name, or below its id. A file that is no image, or has another
+    width and height, is refused, and then nothing changes. Items, vectors, campaigns and answers stay as they are.
+
+    Example: cccount relocate census /media/archive/photos --dry-run
+    """
+    from flows.stages.relocate import relocate as run_relocate
+    from storage.errors import InputError
+
+    if (folder is None) == (images is None):
+        raise InputError("name the folder where the pictures are now, once: cccount relocate WORKSPACE NEW_FOLDER")
+    show(run_relocate(workspace, folder or images or "", dry_run=dry_run), json_)
+
+
+def _benchmark(collections: list[str], json_: bool = False, **given: Any) -> None:
+    from flows.stages.benchmark import run_benchmark
+
+    show(run_benchmark(collections, BenchmarkOptions.read(told(given))), json_)
+
+
+_BENCHMARK = """Measure error, bias, coverage and width of counting methods over many seeded runs.
+
+Example: cccount benchmark counting digits --runs 100
+"""
+_Sets = Annotated[list[str], typer.Argument(metavar="SET…", help="An .npz file with x and y, digits, longtail, …")]
+add_command(benchmark_app, _benchmark, "counting", _BENCHMARK, [required("collections", _Sets)], declared(BenchmarkOptions))
 
 
 @app.command()
@@ -81,17 +85,14 @@ def metrics(
 
     Example: cccount metrics census --port 9464
     """
-    from flows import metrics as exported
+    from flows.orchestration import prometheus as exported
 
     if port is not None:
         exported.serve(workspace, host, port)
     elif file is not None:
-        show(exported.write(workspace, file), json_, lambda r: f"{r['metrics']} metrics in {r['file']}")
-    elif json_:
-        rows = [{"name": name, **labels, "value": float(value)} for name, _, labels, value in exported.collect(workspace)]
-        show({"metrics": rows}, json_, str)
+        show(exported.write(workspace, file), json_)
     else:
-        typer.echo(exported.render(workspace).decode(), nl=False)
+        show(exported.read(workspace), json_)
 
 
 @app.command()
@@ -103,20 +104,19 @@ def demo(
 
     Example: cccount demo
     """
-    from flows.demo import demo as run_demo
+    from flows.commands.demonstration import demo as run_demo
 
-    show(run_demo(directory), json_, lambda r: f"Open {r['report']}")
+    show(run_demo(directory), json_)
 
 
-@app.command()
-def doctor(compute: Compute = "local", json_: Json = False) -> None:
-    """Show what works on this machine and what does not: versions, store, cluster, encoders, Prefect.
+def _doctor(json_: bool = False, **given: Any) -> None:
+    from flows.commands.diagnosis import doctor
 
-    Example: cccount doctor
-    """
-    from flows.doctor import doctor as examine
+    show(doctor(ComputeOptions.read(told(given))), json_)
 
-    found = examine(compute=compute)
-    show(found, json_, texts.examined)
-    if not found["ok"]:
-        raise typer.Exit(1)
+
+_DOCTOR = """Show what works on this machine and what does not: versions, store, cluster, encoders, Prefect.
+
+Example: cccount doctor
+"""
+add_command(app, _doctor, "doctor", _DOCTOR, [], declared(ComputeOptions))

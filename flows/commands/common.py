@@ -1,49 +1,46 @@
 """What the commands share: the options that many of them have, how a stage is run and a result printed."""
 
 import json
-from collections.abc import Callable
-from typing import Annotated, Any
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from cccount_dist.options import Value
+
+if TYPE_CHECKING:
+    from cccount_dist.campaign.outcome import Outcome
 
 Workspace = Annotated[
     str, typer.Argument(metavar="WORKSPACE", help="The workspace: a folder, or s3://bucket/prefix.", show_default=False)
 ]
-Overlap = Annotated[int | None, typer.Option(metavar="1..5", help="How many people answer each question.", show_default="1")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
-Compute = Annotated[
-    str,
-    typer.Option(
-        metavar="local|tcp://…|tls://…|PROFILE",
-        help="Where to compute: this machine, a Dask scheduler's address, or a profile such as slurm.",
-    ),
-]
-GroupingCompute = Annotated[
-    str | None,
-    typer.Option(metavar="local|tcp://…|tls://…", help="Where to prepare: here, unless a cluster pays.", show_default=False),
-]
-Workers = Annotated[
-    int | None, typer.Option(help="Processes of the local cluster; default: one for each core.", show_default=False)
-]
-Memory = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="Memory of each local process, such as 2GiB.", show_default=False)
-]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before campaigns go on in a new epoch.")]
 CampaignName = Annotated[str, typer.Option("--campaign", help="The campaign's name.")]
 
 
-def run(stage: str, **parameters: Any) -> dict[str, Any]:
+def run(stage: str, **parameters: Value) -> "Outcome":
     """Run a stage, recorded by Prefect if a server is configured."""
-    from flows.orchestration import run_stage
+    from flows.orchestration.recording import run_stage
 
     return run_stage(stage, **parameters)
 
 
-def show(result: dict[str, Any], as_json: bool, text: Callable[[dict[str, Any]], str]) -> None:
-    """Print a result for a program or for a person."""
-    typer.echo(json.dumps(result, allow_nan=False) if as_json else text(result))
+def agreed(campaigns: Sequence[str], change: str, yes: bool) -> None:
+    """Say which campaigns will go on in a new epoch, and on a terminal ask first; whoever says no ends the command."""
+    if not campaigns:
+        return
+    from flows.stages.consequences import words
+
+    typer.echo(words(campaigns, change), err=True)
+    if not yes and sys.stdin.isatty() and sys.stderr.isatty() and not typer.confirm("Go on?", err=True):
+        typer.echo("Nothing was changed.", err=True)
+        raise typer.Exit(1)
 
 
-def show_imported(result: dict[str, Any], as_json: bool, text: Callable[[dict[str, Any]], str]) -> None:
-    show(result, as_json, text)
-    if result["rejected"]:
+def show(result: "Outcome", as_json: bool) -> None:
+    """Print a result for a program or for a person; a result that is no success ends the command with 1."""
+    typer.echo(json.dumps(result.json(), allow_nan=False) if as_json else result.words())
+    if not result.success:
         raise typer.Exit(1)

@@ -1,11 +1,13 @@
 """Commands for the people who answer: the page, the pack, files of answers, tokens, gold pairs."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from flows import texts
-from flows.commands.common import CampaignName, Json, Workspace, show, show_imported
+from cccount_dist.options import declared
+from flows.commands.common import CampaignName, Json, Workspace, show
+from flows.commands.declared import add_command, required, told
+from flows.serving.options import ReviewOptions
 
 app = typer.Typer(rich_markup_mode="rich")
 answers_app = typer.Typer(
@@ -18,31 +20,17 @@ gold_app = typer.Typer(no_args_is_help=True, help="Pairs whose answer is known, 
 app.add_typer(gold_app, name="gold")
 
 
-@app.command()
-def review(
-    workspace: Workspace,
-    host: Annotated[str, typer.Option(help="Where to listen; others can reach it only if annotators have tokens.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="0 takes a free one.")] = 8765,
-    annotator: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who sits here, while there are no tokens.", show_default="your user name")
-    ] = None,
-    advance: Annotated[bool, typer.Option(help="Keep new questions ready, in a process of its own.")] = True,
-    overlap: Annotated[int, typer.Option(metavar="1..5", help="How many people see each question.")] = 1,
-    gold: Annotated[float, typer.Option(metavar="SHARE", help="Sheets with a known answer.")] = 0.03,
-    repeats: Annotated[float, typer.Option(metavar="SHARE", help="Sheets that the same person answered before.")] = 0.02,
-    certificate: Annotated[str | None, typer.Option(metavar="FILE", help="TLS certificate.", show_default=False)] = None,
-    key: Annotated[str | None, typer.Option(metavar="FILE", help="Its key.", show_default=False)] = None,
-    json_: Json = False,
-) -> None:
-    """Serve the page on which people answer, until Ctrl-C.
+def _review(workspace: str, json_: bool = False, **given: Any) -> None:
+    from flows.serving.review import review as serve
 
-    Example: cccount review census
-    """
-    from flows.review import ReviewOptions
-    from flows.review import review as serve
+    serve(workspace, ReviewOptions.read(told(given)), as_json=json_)
 
-    options = ReviewOptions(host, port, annotator, advance, overlap, gold, repeats, certificate, key)
-    serve(workspace, options, as_json=json_)
+
+_REVIEW = """Serve the page on which people answer, until Ctrl-C.
+
+Example: cccount review census
+"""
+add_command(app, _review, "review", _REVIEW, [required("workspace", Workspace)], declared(ReviewOptions))
 
 
 @app.command()
@@ -61,9 +49,9 @@ def pack(
 
     Example: cccount pack census --campaign count --count 200 --file pack.html --annotator ana
     """
-    from flows.pack import write_pack
+    from flows.exchange.pack import write_pack
 
-    show(write_pack(workspace, campaign, count, file, annotator=annotator, side=side), json_, texts.packed)
+    show(write_pack(workspace, campaign, count, file, annotator=annotator, side=side), json_)
 
 
 @answers_app.command("export")
@@ -74,31 +62,38 @@ def answers_export(
     form: Annotated[
         str, typer.Option("--format", metavar="label-studio", help="Open questions as tasks of Label Studio (.json).")
     ] = "by ending",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there already.")] = False,
     json_: Json = False,
 ) -> None:
     """Write every answer, and every open question with an empty value.
 
+    A file that is there is kept: people may have filled it in. Import it first, then name another one, or give --overwrite.
+
     Example: cccount answers export census --campaign count --file questions.csv
     """
-    from flows.answers import export_answers
+    from flows.exchange.answers import export_answers
 
-    show(export_answers(workspace, campaign, file, form), json_, texts.exported)
+    show(export_answers(workspace, campaign, file, form, overwrite=overwrite), json_)
 
 
 @answers_app.command("import")
 def answers_import(
     workspace: Workspace,
-    campaign: CampaignName = "count",
+    campaign: Annotated[
+        str | None, typer.Option("--campaign", metavar="NAME", help="The campaign, for a file that does not say it.")
+    ] = None,
     file: Annotated[str, typer.Option(help="What to read: .csv, .parquet or .json.")] = "answers.csv",
     json_: Json = False,
 ) -> None:
-    """Read answers, Label Studio's too. Importing a file twice changes nothing; a bad row is named, the others are kept.
+    """Read answers, those of packs and of Label Studio, too. Importing a file twice changes nothing.
 
-    Example: cccount answers import census --campaign count --file questions.csv
+    A row that is no answer, or is about another pair, campaign or workspace, is named with its line; the others are kept.
+
+    Example: cccount answers import census --file questions.csv
     """
-    from flows.answers import import_answers
+    from flows.exchange.answers import import_answers
 
-    show_imported(import_answers(workspace, campaign, file), json_, texts.imported)
+    show(import_answers(workspace, campaign, file), json_)
 
 
 @gold_app.command("import")
@@ -111,9 +106,9 @@ def gold_import(
 
     Example: cccount gold import census --file gold.csv
     """
-    from flows.gold import import_gold
+    from flows.exchange.gold import import_gold
 
-    show_imported(import_gold(workspace, file), json_, texts.gold_imported)
+    show(import_gold(workspace, file), json_)
 
 
 @annotators_app.command("add")
@@ -126,9 +121,9 @@ def annotators_add(
 
     Example: cccount annotators add census ana
     """
-    from flows.annotators import add_annotator
+    from flows.serving.annotators import add_annotator
 
-    show(add_annotator(workspace, name), json_, texts.annotator_added)
+    show(add_annotator(workspace, name), json_)
 
 
 @annotators_app.command("list")
@@ -137,9 +132,9 @@ def annotators_list(workspace: Workspace, json_: Json = False) -> None:
 
     Example: cccount annotators list census
     """
-    from flows.annotators import list_annotators
+    from flows.serving.annotators import list_annotators
 
-    show(list_annotators(workspace), json_, lambda r: "\n".join(r["annotators"]) or "Nobody has a token yet.")
+    show(list_annotators(workspace), json_)
 
 
 @annotators_app.command("remove")
@@ -152,6 +147,6 @@ def annotators_remove(
 
     Example: cccount annotators remove census ana
     """
-    from flows.annotators import remove_annotator
+    from flows.serving.annotators import remove_annotator
 
-    show(remove_annotator(workspace, name), json_, lambda r: f"{r['removed']} has no token any more.")
+    show(remove_annotator(workspace, name), json_)

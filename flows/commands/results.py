@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from flows import texts
 from flows.commands.common import CampaignName, Json, Workspace, show
 
 app = typer.Typer(rich_markup_mode="rich")
@@ -26,9 +25,9 @@ def report(
 
     Example: cccount report census
     """
-    from flows.report import write_reports
+    from flows.stages.campaigns import write_reports
 
-    show(write_reports(workspace, campaign, price), json_, texts.reported)
+    show(write_reports(workspace, campaign, price), json_)
 
 
 @app.command()
@@ -43,9 +42,9 @@ def browse(
 
     Example: cccount browse census --image who-is-this.jpg
     """
-    from flows.browse import browse as write_sheet
+    from flows.stages.browse import browse as write_sheet
 
-    show(write_sheet(workspace, campaign, item=item, image=image), json_, texts.browsed)
+    show(write_sheet(workspace, campaign, item=item, image=image), json_)
 
 
 @app.command()
@@ -60,6 +59,6 @@ def baselines(
 
     Example: cccount baselines census
     """
-    from flows.baselines import baselines as count_without_people
+    from flows.stages.baselines import baselines as count_without_people
 
-    show(count_without_people(workspace, seed), json_, texts.compared)
+    show(count_without_people(workspace, seed), json_)

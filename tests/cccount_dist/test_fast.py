@@ -5,7 +5,7 @@ import pytest
 
 from cccount_dist.counting.placing.chances import Chances
 from cccount_dist.counting.placing.fast import AUDIT, AUDIT_LATER, LATER, Shortcut
-from cccount_dist.counting.placing.sampler import PlacingSampler
+from cccount_dist.counting.placing.placing_sampler import PlacingSampler
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import LabelOracle
 from tests.cccount_dist.samplers import blobs, enough

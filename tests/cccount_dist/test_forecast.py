@@ -6,7 +6,7 @@ from scipy.stats import binom
 
 from cccount_dist.counting.forecast import forecast_questions, questions_by_law, seen_at_width, width_by_law
 from cccount_dist.counting.guess import guess_clusters, guessed_effort
-from cccount_dist.counting.placing.sampler import PlacingSampler
+from cccount_dist.counting.placing.placing_sampler import PlacingSampler
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import LabelOracle
 from tests.cccount_dist.samplers import blobs

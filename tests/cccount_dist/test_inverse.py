@@ -188,6 +188,27 @@ def test_how_a_round_is_cut_into_batches_changes_nothing(seed: int, batches: lis
     assert whole.result() == cut.result()
 
 
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 10**6), st.lists(st.integers(0, 9), min_size=1, max_size=15), st.randoms(use_true_random=False))
+def test_it_does_not_matter_which_answers_come_together_not_even_replaced_ones(
+    seed: int, counts: list[int], chance: random.Random
+) -> None:
+    labels = labels_of(5, 3, 2, 1)
+    together, singly = (inverse(np.zeros(len(labels)), seed=seed) for _ in range(2))
+    asked: list[Question] = []
+    for count in counts:
+        asked += (found := together.ask(3))
+        assert list(singly.ask(3)) == found
+        some = [chance.choice(asked) for _ in range(count)]
+        replies = [Answer(q.id, q.u, q.v, chance.choice([0.0, 1.0, None])) for q in some]
+        together.tell(replies)
+        for reply in replies:
+            singly.tell([reply])
+            singly.tell([])
+    assert singly.ask(20) == together.ask(20)
+    assert singly.result() == together.result()
+
+
 def test_a_larger_budget_goes_on_with_the_same_questions() -> None:
     labels = labels_of(*(20,) * 8)
     logs: list[list[tuple[int, int]]] = []

@@ -71,3 +71,35 @@ def test_a_rating_is_a_number_between_0_and_1() -> None:
 def test_a_function_that_returns_something_else_is_told_so(returned: object) -> None:
     with pytest.raises(InputError, match="for items 1 and 2: it must return True, False or None"):
         FunctionOracle(lambda _u, _v: returned).answer(Question(0, 1, 2))
+
+
+def test_cells_of_a_sheet_are_missed_and_falsely_marked_one_by_one() -> None:
+    """4 % misses and 1 % false marks, each cell by itself: counts within five standard deviations of the binomial."""
+    labels = np.array([0, *([0] * 12), *([1] * 12)])
+    oracle = LabelOracle(labels, error_rate=0.04, seed=3)
+    pages = [[Question(24 * p + i, 0, 1 + i, "sheet", page=p) for i in range(24)] for p in range(1000)]
+    said = np.array([oracle.answer_page(page) for page in pages])
+    misses, false_marks = (said[:, :12] == 0).sum(), (said[:, 12:] == 1).sum()
+    assert abs(misses - 480) < 5 * np.sqrt(12_000 * 0.04 * 0.96)
+    assert abs(false_marks - 120) < 5 * np.sqrt(12_000 * 0.01 * 0.99)
+    assert ((said[:, :12] == 0).sum(axis=1) == 1).any(), "a page may be right in some cells and wrong in others"
+
+
+def test_a_function_with_a_page_answers_a_sheet_at_once() -> None:
+    class Asked:
+        calls = 0
+
+        def __call__(self, u: int, v: int) -> bool:
+            raise AssertionError
+
+        def page(self, u: int, vs: list[int]) -> list[bool | None]:
+            self.calls += 1
+            return [None if v == 9 else v % 2 == u % 2 for v in vs]
+
+    asked = Asked()
+    page = [Question(i, 1, v, "sheet", page=0) for i, v in enumerate((3, 4, 9))]
+    assert FunctionOracle(asked).answer_page(page) == [1.0, 0.0, None]
+    assert asked.calls == 1
+    asked.page = lambda u, vs: [True]  # type: ignore[method-assign]
+    with pytest.raises(InputError, match="returned 1 answers for 3 items"):
+        FunctionOracle(asked).answer_page(page)

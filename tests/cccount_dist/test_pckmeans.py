@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from cccount_dist.clustering.agreement import accuracy
 from cccount_dist.clustering.pckmeans import pckmeans
 from cccount_dist.counting.methods import make_counter
 from cccount_dist.counting.pair_choosers import ExplorePairs
 from cccount_dist.counting.result import CountResult
-from cccount_dist.metrics import accuracy
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import LabelOracle
 from cccount_dist.sampling.replay import Round, replay
@@ -121,6 +121,14 @@ def test_consolidate_begins_when_all_clusters_are_found_and_asks_the_nearest_set
     for u, founders in asked.items():
         distance = np.square(VECTORS[founders] - VECTORS[u]).sum(axis=1)
         assert (np.diff(distance) >= -1e-6).all()
+
+
+def test_an_answer_that_is_heard_twice_founds_one_set() -> None:
+    chooser = ExplorePairs(np.array([[1, 0], [0, 1]], np.float32), 0)
+    assert chooser.next() is not None
+    for _ in range(2):
+        chooser.told(0, 0.0)
+    assert chooser.different == 2
 
 
 def test_an_unsure_answer_never_founds_a_set() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from cccount_dist.counting.placing.sampler import PlacingSampler
+from cccount_dist.counting.placing.placing_sampler import PlacingSampler
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import FunctionOracle, LabelOracle
 from cccount_dist.sampling.types import Answer, Question

@@ -5,13 +5,14 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from cccount_dist.counting.placing.estimatedrates import Rates
 from cccount_dist.counting.placing.odds import Trial
-from cccount_dist.counting.placing.rates import EXACT, GivenRates, Rates, parse_rates
-from cccount_dist.counting.placing.sampler import PlacingSampler
+from cccount_dist.counting.placing.placing_sampler import PlacingSampler
 from cccount_dist.counting.placing.state import State
 from cccount_dist.counting.richness import richness
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import answer_batch, drive
+from cccount_dist.sampling.errorrates import EXACT, GivenRates, parse_rates
 from cccount_dist.sampling.oracles import FunctionOracle, LabelOracle
 from cccount_dist.sampling.types import Question
 from storage.errors import InputError

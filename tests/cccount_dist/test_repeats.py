@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from cccount_dist.counting.placing.rates import Rates
+from cccount_dist.counting.placing.estimatedrates import Rates
+from cccount_dist.counting.placing.placing_sampler import PlacingSampler
 from cccount_dist.counting.placing.repeats import Repeats
-from cccount_dist.counting.placing.sampler import PlacingSampler
 from cccount_dist.counting.result import CountResult
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import LabelOracle, StubbornOracle

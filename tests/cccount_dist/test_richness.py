@@ -1,12 +1,13 @@
 """From counts of drawn items to the number of clusters: formulas against direct computation."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, lognorm, norm, poisson
+from scipy.stats import binom, gamma, lognorm, nbinom, norm, poisson
 
 from cccount_dist.counting import mixture
 from cccount_dist.counting.chao import chao_without_replacement
@@ -143,3 +144,24 @@ def test_taking_back_splits_keeps_the_items() -> None:
     assert len(fewer) == 6
     assert fewer.sum() == COUNTS.sum()
     assert sum(weight for weight, _ in split_cases(len(COUNTS), 1.5)) == pytest.approx(1.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0.01, 5000.0), st.integers(1, 4000))
+def test_false_splits_follow_the_negative_binomial(expected: float, seen: int) -> None:
+    law = nbinom(4.0, 4.0 / (4.0 + expected))
+    cases = split_cases(seen, expected)
+    numbers = [number for _, number in cases]
+    assert numbers[0] == min(law.ppf(0.01), seen - 1)
+    assert numbers[-1] == min(law.ppf(0.99), seen - 1)
+    edges = [-1.0, *((a + b) // 2 for a, b in itertools.pairwise(numbers)), math.inf]
+    assert [weight for weight, _ in cases] == pytest.approx(np.diff(law.cdf(edges)).tolist(), abs=1e-12)
+
+
+def test_the_gamma_half_of_the_sizes_is_a_gamma() -> None:
+    table = size_table(50)
+    first = len(mixture.SPREADS) * mixture.MEANS  # the log-normal half comes before
+    spread, location = mixture.SPREADS[0], np.linspace(-1.0, np.log(50) + 0.5, mixture.MEANS)[0]
+    shares = np.diff(gamma.cdf([*np.arange(1.5, 50.0), np.inf], 1 / spread**2, scale=np.exp(location) * spread**2), prepend=0.0)
+    shares = (shares + 1e-14) / (shares + 1e-14).sum()
+    assert table.weights[first] == pytest.approx(shares, abs=1e-12)

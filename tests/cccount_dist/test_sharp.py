@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cccount_dist.counting.methods import make_counter
-from cccount_dist.counting.placing.sampler import PlacingSampler
+from cccount_dist.counting.placing.placing_sampler import PlacingSampler
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import LabelOracle
 from cccount_dist.similarity.inmemory import neighbors_in_memory

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cccount_dist.metrics import subcluster_scores
+from cccount_dist.subclustering.scores import subcluster_scores
 from storage.errors import InputError
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cccount_dist.counting.labelled import SYNTHETIC, LabelledSet, Recipe, Source, load, synthetic
-from cccount_dist.counting.trials import Outcome, Plan, run_trial, summarise
+from cccount_dist.counting.trials import Plan, TrialOutcome, run_trial, summarise
 from storage.errors import InputError
 from tests.cccount_dist.samplers import blobs
 
@@ -28,7 +28,10 @@ def test_a_run_that_stops_at_a_width_has_that_width() -> None:
 
 
 def test_a_summary_is_mean_error_bias_coverage_and_median_width() -> None:
-    outcomes = [Outcome(1.0, 1.0, 8.0, 6.0, 9.0, 4, {"a": 1.0}), Outcome(1.0, 1.2, 12.0, 9.0, 15.0, 6, {"a": 2.0, "b": 1.0})]
+    outcomes = [
+        TrialOutcome(1.0, 1.0, 8.0, 6.0, 9.0, 4, {"a": 1.0}),
+        TrialOutcome(1.0, 1.2, 12.0, 9.0, 15.0, 6, {"a": 2.0, "b": 1.0}),
+    ]
     found = summarise(outcomes, 10)
     assert (found.error, found.bias) == pytest.approx((0.2, 0.0))
     assert (found.coverage, found.runs) == (0.5, 2)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cccount_dist.adoption import Neighbour
+from cccount_dist.campaign.adoption import OtherCampaign
 from cccount_dist.sampling.ledger import FLAG, INFERRED, OUTSIDE, Ledger, LoggedAnswer
 from cccount_dist.sampling.logged import answers_table
 from cccount_dist.sampling.settling import Reliability, most_votes, settle
@@ -131,7 +131,7 @@ def test_several_ratings_are_averaged_and_an_overlap_out_of_range_is_refused() -
 
 def test_other_campaigns_take_over_what_votes_settled_and_take_it_back(tmp_path: Path) -> None:
     folder = make_folder(tmp_path, QUESTIONS, overlap=2)
-    neighbour = Neighbour(folder)
+    neighbour = OtherCampaign(folder)
 
     def say(name: str, value: float, undoes: str | None = None) -> list[tuple[float | None, str | None]]:
         number = folder.log.answers().num_rows
@@ -142,6 +142,6 @@ def test_other_campaigns_take_over_what_votes_settled_and_take_it_back(tmp_path:
     assert say("ana", 1.0) == [], "one vote settles nothing yet"
     assert say("ben", 1.0) == [(1.0, None)]
     assert say("ben", 1.0, undoes="a1") == [(None, "c/a1/0")]
-    rows = Neighbour(folder).new_answers()
+    rows = OtherCampaign(folder).new_answers()
     assert [r.id for r in rows] == ["c/a1/0", "c/a2/0/undo"], "whoever reads it again gets the same rows"
     assert all(row.question_id == OUTSIDE for row in rows)

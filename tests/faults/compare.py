@@ -5,6 +5,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from storage.campaigns import CampaignFolder
+from storage.schema import ESTIMATES
 from storage.workspace import Workspace
 
 
@@ -21,7 +22,7 @@ def log_of(place: str, name: str) -> Log:
 
 
 def estimate_of(place: str, name: str) -> dict[str, object]:
-    row = CampaignFolder(Workspace.open(place), name).estimates().to_pylist()[-1]
+    row = CampaignFolder(Workspace.open(place), name).read_table(ESTIMATES).to_pylist()[-1]
     return {column: value for column, value in row.items() if column != "refreshed_at"}
 
 

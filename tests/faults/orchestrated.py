@@ -20,12 +20,12 @@ from typing import Any
 
 import psutil
 
-from flows import stages
 from storage.campaigns import CampaignFolder
 from storage.settings import Goal
 from storage.workspace import Workspace
 from tests.faults.compare import Log, check_beginning, check_whole, estimate_of, log_of
 from tests.faults.topology import Topology
+from tests.flows.calls import stage
 from tests.servers import (
     ROOT,
     Postgres,
@@ -75,16 +75,18 @@ class Orchestrated:
         self.place, self.beside = topology.place(self.folder.name), topology.place(f"{self.folder.name}-undisturbed")
         for place in (self.place, self.beside):
             topology.copy(reference, place)
-            stages.count(place, CAMPAIGN, method="nis", budget=self.budget, oracle="labels")
+            stage("count", place, CAMPAIGN, method="nis", budget=self.budget, oracle="labels")
         self.port = free_port()
         self.environment = {**os.environ, "PYTHONPATH": str(ROOT), **prefect_settings(self.port, self.folder)}
         self.environment |= {"PREFECT_WORKER_QUERY_SECONDS": "1", "PREFECT_WORKER_PREFETCH_SECONDS": "1"}
         self._start_server()
-        command = [sys.executable, "-m", "flows.deploy", self.place, CAMPAIGN, "--every", str(EVERY)]
+        job = self.folder / "job.toml"
+        job.write_text(f'workspace = "{self.place}"\n[[campaign]]\nname = "{CAMPAIGN}"\nmethod = "nis"\noracle = "labels"\n')
+        command = [sys.executable, "-m", "flows", "deploy", str(job), "--every", str(EVERY)]
         deployed = subprocess.run(
             command, cwd=ROOT, env=self.environment, check=False, capture_output=True, text=True, timeout=PATIENCE
         )
-        assert deployed.returncode == 0, f"flows.deploy failed: {deployed.stderr}"
+        assert deployed.returncode == 0, f"cccount deploy failed: {deployed.stderr}"
         self._start_worker()
         self._whole(*self._raised())
 
@@ -153,7 +155,7 @@ class Orchestrated:
         self.budget += RAISE
         goal = Goal(budget=self.budget, oracle="labels")
         CampaignFolder(Workspace.open(self.beside), CAMPAIGN).set_goal(goal)
-        while stages.advance(self.beside, CAMPAIGN)["state"] == "running":
+        while stage("advance", self.beside, CAMPAIGN)["state"] == "running":
             pass
         CampaignFolder(Workspace.open(self.place), CAMPAIGN).set_goal(goal)
         return log_of(self.beside, CAMPAIGN), estimate_of(self.beside, CAMPAIGN)

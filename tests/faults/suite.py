@@ -250,11 +250,11 @@ class Suite:
 
     def _answering(self, hurt: Callable[[BaseProcess], object], place: str) -> str:
         """Answers that were acknowledged are in the log or the journal, once."""
-        from flows import stages
+        from tests.flows.calls import stage
 
         self._campaigns += 1
         name = f"people-{self._campaigns}"
-        stages.count(place, name, method="nis", budget=1000)
+        stage("count", place, name, method="nis", budget=1000)
         notes = self.on.folder / f"{name}.acknowledged"
         flow = self.on.start("answer", place, name, f"ana{self._campaigns}", str(notes))
         wait_until(lambda: (notes.exists() and notes.stat().st_size > 0) or not flow.is_alive(), 180, "the first answer")
@@ -262,7 +262,7 @@ class Suite:
         self._hurt(lambda: hurt(flow))
         flow.join(1.0)
         kill(flow)
-        stages.advance(place, name)  # seals what the journal of this host holds
+        stage("advance", place, name)  # seals what the journal of this host holds
         self._whole()
         ids = CampaignFolder(Workspace.open(place), name).log.answers().column("answer_id").to_pylist()
         assert len(set(ids)) == len(ids), "an answer is doubled"

@@ -87,7 +87,7 @@ class Topology:
         return f"s3://{BUCKET}/{name}"
 
     def make_workspace(self, place: str) -> None:
-        from flows.initialise import initialise
+        from tests.flows.calls import initialise
 
         images = self.folder / "images"
         if not images.exists():

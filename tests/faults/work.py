@@ -45,9 +45,8 @@ def compute(workspace: str, address: str) -> None:
     """Embeddings and neighbours on the cluster: tasks, shards, markers, partial results."""
     import dask
 
-    from flows.compute import open_client
-    from flows.embed import embed
-    from flows.neighbors import neighbors
+    from flows.compute.clients import open_client
+    from tests.flows.calls import embed, neighbors
 
     dask.config.refresh()  # the fork server had read another environment
     with open_client(address) as client:
@@ -57,13 +56,12 @@ def compute(workspace: str, address: str) -> None:
 
 def count(workspace: str, campaign: str, lease_seconds: float = 60.0, batch: int = 16) -> None:
     """Go on with a labels campaign in small steps, so that there are many moments to be hurt at."""
-    from cccount_dist.counting.runner import CountRunner
-    from cccount_dist.inputs import load_inputs
-    from flows.campaign import open_campaign
-    from flows.counting import CountOptions
+    from cccount_dist.campaign.inputs import load_inputs
+    from cccount_dist.kinds.count.runner import CountRunner
+    from tests.flows.calls import CountOptions, open_campaign
 
     options = CountOptions(budget=BUDGET, oracle="labels", method="nis", seed=3)
-    folder = open_campaign(workspace, campaign, "count", options)
+    folder = open_campaign(workspace, campaign, options)
     with folder.lease(seconds=lease_seconds) as lease:
         runner = CountRunner(folder, lease, load_inputs(folder.workspace))
         _say("holding")
@@ -73,7 +71,7 @@ def count(workspace: str, campaign: str, lease_seconds: float = 60.0, batch: int
 
 def answer(workspace: str, campaign: str, person: str, acknowledged: str) -> None:
     """Somebody at the review page: answer question after question, and note what was acknowledged, each with its id."""
-    from cccount_dist.campaign import Campaign, Response
+    from cccount_dist.campaign.campaign import Campaign, Response
 
     opened = Campaign.open(workspace, campaign)
     with Path(acknowledged).open("a") as notes:

@@ -37,12 +37,11 @@ def _said(function: Callable[..., None], *arguments: Any) -> None:
 
 def count_labels(workspace: str, campaign: str, budget: int, batch: int = 16) -> None:
     """Go on with a labels campaign in small steps, so that there are many moments to be killed at."""
-    from cccount_dist.counting.runner import CountRunner
-    from cccount_dist.inputs import load_inputs
-    from flows.campaign import open_campaign
-    from flows.counting import CountOptions
+    from cccount_dist.campaign.inputs import load_inputs
+    from cccount_dist.kinds.count.runner import CountRunner
+    from tests.flows.calls import CountOptions, open_campaign
 
-    folder = open_campaign(workspace, campaign, "count", CountOptions(budget=budget, oracle="labels", method="nis", seed=3))
+    folder = open_campaign(workspace, campaign, CountOptions(budget=budget, oracle="labels", method="nis", seed=3))
     with folder.lease() as lease:
         runner = CountRunner(folder, lease, load_inputs(folder.workspace))
         while runner.step(batch=batch).state == "running":
@@ -51,8 +50,8 @@ def count_labels(workspace: str, campaign: str, budget: int, batch: int = 16) ->
 
 def step_with_lease(workspace: str, campaign: str, seconds: float, says: str) -> None:
     """Take a lease of a few seconds, tell the parent, and step for ever: the parent stops and continues us."""
-    from cccount_dist.counting.runner import CountRunner
-    from cccount_dist.inputs import load_inputs
+    from cccount_dist.campaign.inputs import load_inputs
+    from cccount_dist.kinds.count.runner import CountRunner
     from storage.campaigns import CampaignFolder
     from storage.workspace import Workspace
 
@@ -67,6 +66,20 @@ def step_with_lease(workspace: str, campaign: str, seconds: float, says: str) ->
 
 def group_labels(workspace: str, campaign: str, budget: int) -> None:
     """What `cccount cluster --oracle labels` does."""
-    from flows.grouping import ClusterOptions, cluster
+    from tests.flows.calls import ClusterOptions, cluster
 
-    cluster(workspace, campaign, ClusterOptions("evidence", budget=budget, oracle="labels", error_rate=0.05, seed=3))
+    cluster(workspace, campaign, ClusterOptions(method="evidence", budget=budget, oracle="labels", error_rate=0.05, seed=3))
+
+
+def leave_a_temporary(folder: str) -> None:
+    """What a process leaves that is killed while it writes a file."""
+    from storage.objects import temporary_beside
+
+    temporary_beside(Path(folder) / "lease.json").write_text("half")
+
+
+def upgrade_workspace(workspace: str) -> None:
+    """What `cccount upgrade` does."""
+    from flows.stages.upgrade import upgrade
+
+    upgrade(workspace)

@@ -126,8 +126,8 @@ def test_options_that_make_no_sense(workspace: Path, options: list[str], word: s
 
 def test_a_workspace_of_another_version(workspace: Path) -> None:
     path = workspace / "workspace.toml"
-    path.write_text(path.read_text().replace("format = 1", "format = 2"))
-    refused(cccount("status", workspace), "format 2")
+    path.write_text(path.read_text().replace("format = 2", "format = 3"))
+    refused(cccount("status", workspace), "format 3")
 
 
 def test_a_cluster_that_is_not_there(workspace: Path) -> None:
@@ -163,8 +163,8 @@ def test_a_full_disk_stops_a_campaign_in_one_line_and_loses_nothing(workspace: P
 def test_no_write_permission(workspace: Path, tmp_path: Path) -> None:
     # Root may write anywhere, so a child becomes nobody after it has imported everything it needs.
     script = (
-        "import os, sys; from flows.counting import CountOptions, count; from storage.errors import CccountError\n"
-        "import mmap, cccount_dist.counting.nis, cccount_dist.runner\n"
+        "import os, sys; from tests.flows.calls import CountOptions, count; from storage.errors import CccountError\n"
+        "import mmap, cccount_dist.counting.nis, cccount_dist.campaign.runner\n"
         "os.setgid(65534); os.setuid(65534)\n"
         "try:\n    count(sys.argv[1], 'c', CountOptions(budget=5, oracle='labels'))\n"
         "except CccountError as error:\n    print('refused:', error)\n"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cccount_dist.counting.baselines.accuracy import kmeans_accuracy
-from cccount_dist.inputs import load_inputs
+from cccount_dist.campaign.inputs import load_inputs
+from cccount_dist.counting.baselines.together import kmeans_accuracy
 from storage.workspace import Workspace
 from tests.flows.conftest import cccount
 

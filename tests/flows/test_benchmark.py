@@ -8,8 +8,9 @@ import pytest
 
 from cccount_dist.counting.labelled import Source
 from cccount_dist.counting.trials import Plan
-from flows.benchmark import benchmark_counting, make_plan, run_benchmark, table
-from flows.compute import open_client
+from flows.compute.clients import open_client
+from flows.stages.benchmark import benchmark_counting, make_plan, run_benchmark, table
+from flows.stages.benchmarkoptions import BenchmarkOptions
 from storage.errors import InputError
 from tests.cccount_dist.samplers import blobs
 
@@ -40,18 +41,15 @@ def test_more_runs_add_to_those_that_are_there(tmp_path: Path) -> None:
 
 
 def test_a_plan_is_made_from_what_was_typed() -> None:
-    plan = make_plan("placing", "0.1,1", "0.08,0.02", 0.0, None, 24, "full", None, page_cost=3.0)
+    plan = make_plan("placing", BenchmarkOptions(efforts="0.1,1", noise="0.08,0.02", grid=24, search="full"))
     assert plan.noise == (0.08, 0.02)
     assert plan.efforts == (0.1, 1.0)
     assert plan.parameters == {"grid": 24, "wrong_answers": "estimate", "search": "full", "space": "sharp"}
-    assert make_plan("inverse", "1", "0", 0.0, None, 1, "full", None, page_cost=3.0).parameters == {}
+    assert make_plan("inverse", BenchmarkOptions(efforts="1", noise="0", search="full")).parameters == {}
     with pytest.raises(InputError, match="--noise takes numbers"):
-        make_plan("placing", "1", "much", 0.0, None, 1, "full", None, page_cost=3.0)
+        make_plan("placing", BenchmarkOptions(efforts="1", noise="much", search="full"))
 
 
 def test_no_runs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--runs must be at least 1"):
-        run_benchmark(
-            ["digits"], methods=["placing"], runs=0, efforts="1", noise="0", repeating=0.0, wrong_answers=None, grid=1,
-            search="full", stop=None, results=str(tmp_path), compute="local", workers=1, memory_limit=None,
-        )  # fmt: skip
+        run_benchmark(["digits"], BenchmarkOptions(runs=0, efforts="1", search="full", results=str(tmp_path), workers=1))

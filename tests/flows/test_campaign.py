@@ -11,12 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 from cccount_dist import Campaign, ClusterCounter, Response
-from flows.answers import export_answers, import_answers
-from flows.campaign import advance, status
-from flows.counting import CountOptions, count
 from storage.campaigns import CampaignFolder
-from storage.errors import InputError, WorkspaceError
+from storage.errors import CorruptionError, InputError, WorkspaceError
+from storage.schema import ESTIMATES
 from storage.workspace import Workspace
+from tests.flows.calls import CountOptions, advance, count, export_answers, import_answers, status
 from tests.flows.conftest import cccount, digits
 
 
@@ -44,10 +43,10 @@ def test_a_larger_budget_goes_on_and_asks_only_what_is_new(workspace: Path) -> N
 def test_counting_again_with_the_same_budget_changes_nothing(workspace: Path) -> None:
     place = str(workspace)
     once = count(place, "c", labels_of({"budget": 150}))
-    estimates = CampaignFolder(Workspace.open(workspace), "c").estimates()
+    estimates = CampaignFolder(Workspace.open(workspace), "c").read_table(ESTIMATES)
     assert count(place, "c", labels_of({"budget": 150})) == once
     assert advance(place, "c") == once
-    assert CampaignFolder(Workspace.open(workspace), "c").estimates().equals(estimates)
+    assert CampaignFolder(Workspace.open(workspace), "c").read_table(ESTIMATES).equals(estimates)
 
 
 def test_a_budget_of_nothing_gives_the_certain_bounds(workspace: Path) -> None:
@@ -104,12 +103,17 @@ def test_settings_are_frozen_and_other_ones_are_refused(workspace: Path) -> None
     assert count(str(workspace), "c", labels_of({"budget": 30}))["questions"] == 30
 
 
-def test_other_embeddings_are_refused(workspace: Path, tmp_path: Path) -> None:
+def test_other_neighbours_open_an_epoch_and_a_strict_replay_refuses_them(workspace: Path) -> None:
     count(str(workspace), "c", labels_of({"budget": 20}))
     shown = cccount("neighbors", workspace, "--k", "12", "--metric", "correlation", "--workers", "1")
     assert shown.code == 0, shown.err
-    with pytest.raises(WorkspaceError, match="started on other degree"):
-        count(str(workspace), "c", labels_of({"budget": 30}))
+    assert "Campaign 'c' will go on in a new epoch: there will be other neighbours" in shown.err
+    with pytest.raises(
+        WorkspaceError, match=r"cannot be replayed: other neighbours \(vectors of given, 12 neighbours, correlation"
+    ):
+        count(str(workspace), "c", labels_of({"budget": 30, "strict_replay": True}))
+    assert count(str(workspace), "c", labels_of({"budget": 30}))["questions"] == 30
+    assert "other neighbours" in status(str(workspace))["campaigns"][0]["epoch"]
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".json"])
@@ -119,7 +123,7 @@ def test_people_answer_through_a_file(workspace: Path, tmp_path: Path, labels: N
     assert (waiting["state"], waiting["pending"], waiting["questions"]) == ("waiting", 60, 0)
     rounds = 0
     while waiting["state"] == "waiting":
-        assert export_answers(place, "c", str(file))["pending"] == waiting["pending"]
+        assert export_answers(place, "c", str(file), overwrite=True)["pending"] == waiting["pending"]
         _fill_in(file, labels)
         assert import_answers(place, "c", str(file))["recorded"] == waiting["pending"]
         assert import_answers(place, "c", str(file))["recorded"] == 0
@@ -204,3 +208,16 @@ def test_labels_that_are_not_there_cannot_answer(tmp_path: Path) -> None:
     shown = cccount("count", tmp_path / "ws", "--oracle", "labels")
     assert shown.code == 1
     assert "has none" in shown.line
+
+
+@pytest.mark.parametrize("oracle", ["peple", "similarity"])
+def test_a_mistyped_oracle_writes_no_simulated_answers_into_peoples_log(workspace: Path, oracle: str) -> None:
+    place = str(workspace)
+    waiting = count(place, "c", CountOptions(budget=20, oracle="people"))
+    goal = workspace / "campaigns" / "c" / "goal.toml"
+    lines = [line for line in goal.read_text().splitlines() if "blake2b" not in line]
+    goal.write_text("\n".join(lines).replace('"people"', f'"{oracle}"') + "\n")
+    with pytest.raises(CorruptionError, match=f"oracle must be people.*not '{oracle}'.*give the goal again"):
+        advance(place, "c")
+    assert CampaignFolder(Workspace.open(place), "c").log.answers().num_rows == 0
+    assert count(place, "c", CountOptions(budget=20, oracle="people")) == waiting, "the goal was given again"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from storage.version import __version__
 from tests.flows.conftest import cccount
 
 COMMANDS = [
@@ -28,6 +29,10 @@ def test_help_of_a_command_has_an_example_and_json(command: list[str]) -> None:
     assert shown.code == 0
     assert f"Example: cccount {' '.join(command)}" in shown.out
     assert "--json" in shown.out
+
+
+def test_the_version_is_said() -> None:
+    assert cccount("--version").out == f"cccount {__version__}\n"
 
 
 def test_wrong_usage_exits_with_2() -> None:
@@ -62,11 +67,11 @@ def test_a_failure_is_one_line_and_exit_code_1(tmp_path: Path) -> None:
 def test_without_json_the_result_is_a_sentence(workspace: Path) -> None:
     shown = cccount("count", workspace, "--oracle", "labels", "--budget", "300")
     assert shown.out.startswith("About ")
-    assert "95% interval" in shown.out
+    assert "95% sure" in shown.out
 
 
 def test_status_says_where_every_campaign_stands(workspace: Path) -> None:
-    assert cccount("status", workspace, "--json").json == {"campaigns": []}
+    assert cccount("status", workspace, "--json").json["campaigns"] == []
     cccount("count", workspace, "--oracle", "labels", "--budget", "100", "--campaign", "a")
     cccount("count", workspace, "--budget", "50", "--campaign", "b", "--method", "nis")
     rows = cccount("status", workspace, "--json").json["campaigns"]

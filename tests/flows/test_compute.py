@@ -1,20 +1,29 @@
 """Clusters: a real scheduler and worker in processes of their own, and what is said when they are not as they should be."""
 
+import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import dask
 import distributed
 import pytest
 
-from flows.compute import WORKERLESS, open_client, run_tasks
+from cccount_dist.campaign.inputs import load_inputs
+from cccount_dist.campaign.prepared_sampler import prepared
+from cccount_dist.kinds.cluster.runner import ClusterRunner
+from flows.compute.clients import WORKERLESS, open_client, run_tasks
+from storage.campaigns import CampaignFolder
 from storage.errors import ComputeError, InputError
+from storage.workspace import Workspace
+from tests.flows.calls import verify
 from tests.flows.conftest import ROOT, cccount, environment
 
 
@@ -117,4 +126,56 @@ def test_a_cluster_that_has_lost_its_workers_is_given_up() -> None:
 
 
 def test_the_source_tree_is_what_is_tested() -> None:
-    assert Path(sys.modules["flows.compute"].__file__ or "").is_relative_to(ROOT)
+    assert Path(sys.modules["flows.compute.clients"].__file__ or "").is_relative_to(ROOT)
+
+
+def test_a_cluster_that_nobody_would_use_is_refused(workspace: Path) -> None:
+    for arguments in (["--compute", "tcp://127.0.0.1:9"], ["--workers", "2"], ["--memory-limit", "2GiB"]):
+        shown = cccount("cluster", workspace, "--method", "iu-red", "--clusters", "2", "--budget", "5", *arguments)
+        assert shown.code == 1
+        assert "are of no use to iu-red" in shown.line
+    assert not (workspace / "campaigns").exists()
+    assert cccount("count", workspace, "--compute", "tcp://127.0.0.1:9").code == 2
+
+
+@pytest.mark.parametrize("method", ["apc", "evidence"])
+def test_a_sampler_is_prepared_on_the_cluster(
+    method: str, cluster: str, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a worker prepares is what would be prepared here: the same questions, and nothing is computed twice."""
+    command = ("cluster", workspace, "--oracle", "labels", "--method", method, "--seed", "3")
+    assert cccount(*command, "--budget", "20", "--campaign", "here").code == 0
+
+    shown = cccount(*command, "--budget", "20", "--campaign", "there", "--compute", cluster)
+    assert shown.code == 0, shown.err
+    kept = json.loads((workspace / "campaigns/there/snapshot/prepared.json").read_bytes())
+    assert kept["took"] == 0.0, "it was prepared here"
+    assert "of no use" not in shown.err
+    logs = [CampaignFolder(Workspace.open(workspace), name).log.questions() for name in ("here", "there")]
+    assert logs[0].drop_columns(["asked_at"]) == logs[1].drop_columns(["asked_at"])
+    assert logs[0].num_rows > 0
+    assert verify(str(workspace))["ok"]
+    assert "nothing was left to prepare" in cccount(*command, "--budget", "21", "--campaign", "there", "--compute", cluster).err
+
+
+def test_what_other_code_prepared_is_not_taken(workspace: Path) -> None:
+    cccount("cluster", workspace, "--method", "apc", "--budget", "5", "--campaign", "group")
+    folder = CampaignFolder(Workspace.open(workspace), "group")
+    shutil.rmtree(workspace / "campaigns/group/snapshot", ignore_errors=True)
+    packed = prepared((str(workspace), "group"))
+    assert packed is not None
+    snapshots = ClusterRunner.bare(folder, load_inputs(folder.workspace)).snapshots()
+    foreign = replace(packed, document={**packed.document, "key": {**packed.document["key"], "numpy": "0.1"}})
+    assert snapshots.lacks_prepared()
+    assert not snapshots.take_prepared(foreign)
+    assert snapshots.lacks_prepared()
+    assert snapshots.take_prepared(packed)
+    assert not snapshots.lacks_prepared()
+
+
+def test_a_cluster_that_has_nothing_left_to_do_is_said(workspace: Path) -> None:
+    command = ("cluster", workspace, "--oracle", "labels")
+    assert cccount(*command, "--method", "hacc", "--clusters", "10", "--budget", "3").code == 0
+    shown = cccount(*command, "--budget", "4", "--workers", "1")  # the campaign's own method, hacc, is not auto
+    assert shown.code == 0, shown.err
+    assert "nothing was left to prepare" in shown.err

@@ -1,7 +1,6 @@
 """Prefect for real: PostgreSQL, a server, a worker, deployments; a run that the schedule made changes a campaign."""
 
 import json
-import subprocess
 import sys
 import time
 import urllib.request
@@ -10,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from flows.deploy import PREFECT_FILE, filled_in
+from flows.orchestration.deploy import PrefectFile, filled_in
+from flows.stages.jobfile import Job
 from storage.campaigns import CampaignFolder
 from storage.settings import Goal
 from storage.workspace import Workspace
-from tests.flows.conftest import ROOT, cccount, environment
+from tests.flows.conftest import cccount, environment
 from tests.servers import (
     Postgres,
     free_port,
@@ -68,11 +67,9 @@ def test_a_scheduled_run_happens_and_changes_the_campaign(server: dict[str, str]
     folder.set_goal(Goal(budget=2000, oracle="labels"))  # somebody raised the budget: the schedule should go on
     before = folder.log.answers().num_rows
     surroundings = environment(**server)
-    deployed = subprocess.run(
-        [sys.executable, "-m", "flows.deploy", str(workspace), "count", "--every", "5"],
-        cwd=ROOT, env=surroundings, capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    assert deployed.returncode == 0, deployed.stderr
+    (tmp_path / "job.toml").write_text(f'workspace = "{workspace.name}"\n[[campaign]]\nmethod = "nis"\noracle = "labels"\n')
+    deployed = cccount("deploy", tmp_path / "job.toml", "--every", "5", variables=server)
+    assert deployed.code == 0, deployed.err
     quick = {"PREFECT_WORKER_QUERY_SECONDS": "1", "PREFECT_WORKER_PREFETCH_SECONDS": "1"}
     worker = [sys.executable, "-m", "prefect", "worker", "start", "--pool", "cccount"]
     with process(*worker, log=tmp_path / "worker.log", env={**surroundings, **quick}):
@@ -86,13 +83,24 @@ def test_a_scheduled_run_happens_and_changes_the_campaign(server: dict[str, str]
     assert {artifact["key"] for artifact in artifacts} >= {"campaign-count-progress", "campaign-count-table"}
 
 
+def test_a_campaign_that_left_the_file_is_not_advanced_any_more(server: dict[str, str], workspace: Path, tmp_path: Path) -> None:
+    job = tmp_path / "job.toml"
+    two = f'workspace = "{workspace}"\n[[campaign]]\n[[campaign]]\nname = "deer"\n'
+    for text in (two, two.replace('[[campaign]]\nname = "deer"\n', "")):
+        job.write_text(text)
+        assert cccount("deploy", job, "--name", "two", variables=server).code == 0
+    names = {deployment["name"] for deployment in found(server, "deployments", {}) if deployment["name"].startswith("two-")}
+    assert names == {"two-pipeline", "two-advance-count", "two-verify"}
+
+
 def _completed(server: dict[str, str]) -> list[dict[str, Any]]:
     runs: list[dict[str, Any]] = found(server, "flow_runs", {"flow_runs": {"state": {"name": {"any_": ["Completed"]}}}})
     return runs
 
 
 def test_deployments_have_a_limit_for_each_campaign_and_zombies_are_looked_for(server: dict[str, str]) -> None:
-    deployments = {deployment["name"]: deployment for deployment in found(server, "deployments", {})}
+    there = found(server, "deployments", {})
+    deployments = {deployment["name"]: deployment for deployment in there if not deployment["name"].startswith("two-")}
     assert deployments.keys() == {"pipeline", "verify", "advance-count"}
     limited = deployments["advance-count"]
     assert limited["global_concurrency_limit"]["limit"] == 1
@@ -106,11 +114,36 @@ def test_deployments_have_a_limit_for_each_campaign_and_zombies_are_looked_for(s
     assert automation["actions"][0]["force"] is False
 
 
-def test_every_campaign_has_a_deployment_of_its_own() -> None:
-    document = yaml.safe_load((ROOT / PREFECT_FILE).read_text())
-    filled = filled_in(document, "s3://bucket/census", ["lynx", "deer"])
-    steps = [deployment for deployment in filled["deployments"] if deployment["name"].startswith("advance")]
-    assert [step["name"] for step in steps] == ["advance-lynx", "advance-deer"]
-    assert steps[1]["parameters"] == {"workspace": "s3://bucket/census", "campaign": "deer"}
-    assert steps[1]["schedules"] == [{"cron": "*/5 * * * *", "timezone": "UTC"}]
-    assert document["deployments"][1]["name"] == "advance"
+TWO = 'workspace = "s3://bucket/census"\n[[campaign]]\nname = "lynx"\n[[campaign]]\nname = "deer"\n'
+
+
+def test_every_campaign_has_a_deployment_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_text(TWO)
+    job = Job.from_file(tmp_path / "job.toml")
+    document = PrefectFile.read()
+    filled = {one.name: one for one in filled_in(document, job)}
+    assert list(filled) == ["pipeline", "advance-lynx", "advance-deer", "verify"]
+    step = filled["advance-deer"]
+    assert step.parameters == {"workspace": "s3://bucket/census", "campaign": "deer", "to_come": True}
+    assert (step.cron, step.every, step.tags) == ("*/5 * * * *", None, ["campaign:deer"])
+    assert filled["verify"].cron == "0 3 * * *"
+    assert filled["pipeline"].parameters == job.content
+    assert document.deployments[1].name == "advance"
+    assert filled_in(document, job, name="alps")[0].name == "alps-pipeline"
+
+
+@pytest.mark.parametrize(
+    ("schedule", "every", "step", "verify"),
+    [
+        ("every = 60", None, (60.0, None), "0 3 * * *"),
+        ('cron = "0 * * * *"\nverify = "0 4 * * 0"', None, (None, "0 * * * *"), "0 4 * * 0"),
+        ("every = 60", 5.0, (5.0, None), "0 3 * * *"),
+    ],
+)
+def test_the_file_says_the_schedule(
+    tmp_path: Path, schedule: str, every: float | None, step: tuple[float | None, str | None], verify: str
+) -> None:
+    (tmp_path / "job.toml").write_text(f"{TWO}[schedule]\n{schedule}\n")
+    filled = {one.name: one for one in filled_in(PrefectFile.read(), Job.from_file(tmp_path / "job.toml"), every=every)}
+    assert (filled["advance-lynx"].every, filled["advance-lynx"].cron) == step
+    assert filled["verify"].cron == verify

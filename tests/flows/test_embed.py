@@ -14,13 +14,12 @@ import pytest
 
 from cccount_dist.embedding.encoders import open_encoder
 from cccount_dist.embedding.images import load_image
-from flows.compute import open_client
-from flows.embed import embed
-from flows.initialise import extend, initialise
+from flows.compute.clients import open_client
 from storage.errors import InputError, WorkspaceError
 from storage.schema import EMBEDDINGS, ENCODED
 from storage.workspace import Workspace
 from tests.cccount_dist.embedding.pictures import hostile_files, write_folder
+from tests.flows.calls import embed, extend, initialise
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +131,7 @@ def test_a_killed_run_loses_no_shard_and_the_bytes_are_equal(
     workspace: Workspace, photos: Path, tmp_path: Path, client: distributed.Client
 ) -> None:
     program = (
-        "from flows.compute import open_client\nfrom flows.embed import embed\n"
+        "from flows.compute.clients import open_client\nfrom tests.flows.calls import embed\n"
         "if __name__ == '__main__':\n"
         " with open_client('local', workers=1) as client:\n"
         f"  print(embed({workspace.location!r}, encoder='hog', client=client)['shards_resumed'])\n"

@@ -8,13 +8,11 @@ import pytest
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from cccount_dist.campaign import Campaign, Response
-from cccount_dist.clustering.methods import METHODS, RATING_METHODS
-from flows.campaign import advance
-from flows.grouping import ClusterOptions, cluster
-from flows.report import write_reports
+from cccount_dist.campaign.campaign import Campaign, Response
+from cccount_dist.clustering.methods import grouping_methods
 from storage.workspace import Workspace
 from tests.cccount_dist.report.reading import Page, check
+from tests.flows.calls import ClusterOptions, advance, cluster, write_reports
 from tests.flows.conftest import ITEMS
 
 
@@ -22,10 +20,10 @@ def read(path: str) -> Page:
     return check(Path(path).read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("method", [method for method in METHODS if method not in RATING_METHODS])
+@pytest.mark.parametrize("method", grouping_methods(ratings=False))
 def test_the_report_shows_quality_sizes_groups_and_what_comes_next(workspace: Path, method: str) -> None:
     clusters = 10 if method == "hacc" else None
-    reached = cluster(str(workspace), "g", ClusterOptions(method, clusters=clusters, budget=40, oracle="labels"))
+    reached = cluster(str(workspace), "g", ClusterOptions(method=method, clusters=clusters, budget=40, oracle="labels"))
     (file,) = write_reports(str(workspace), "g")["files"]
     page = read(file)
     assert f"{reached['clusters']:,} groups" in page.text
@@ -50,7 +48,7 @@ def test_without_labels_the_machines_own_measures_stand_in_their_place(workspace
     page = read(write_reports(place, "g")["files"][0])
     assert "The collection has no labels" in page.text
     assert "Agreement" not in page.text
-    assert "1 of them unsure" in page.text
+    assert "Unsure1 pair: those count neither" in page.text
 
 
 def test_wrong_answers_are_shown_and_pictures_of_the_groups(workspace: Path, tmp_path: Path) -> None:
@@ -59,7 +57,7 @@ def test_wrong_answers_are_shown_and_pictures_of_the_groups(workspace: Path, tmp
         files.append(str(tmp_path / f"{item}.png"))
         Image.fromarray((pixels * 15).astype(np.uint8)).save(files[-1])
     _change(workspace, "uri", files)
-    cluster(str(workspace), "g", ClusterOptions("evidence", budget=60, oracle="labels", error_rate=0.2))
+    cluster(str(workspace), "g", ClusterOptions(method="evidence", budget=60, oracle="labels", error_rate=0.2))
     page = read(write_reports(str(workspace), "g")["files"][0])
     assert len(page.all("img")) > 40
     assert "other answers, or the items around them, outweigh these" in page.text

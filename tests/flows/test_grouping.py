@@ -8,30 +8,26 @@ import pytest
 from numpy.typing import NDArray
 
 from cccount_dist import Campaign, Response
-from cccount_dist.clustering.evidence.sampler import EvidenceSampler
-from cccount_dist.clustering.methods import METHODS, RATING_METHODS
-from cccount_dist.clustering.runner import ClusterRunner
-from cccount_dist.inputs import load_inputs
-from cccount_dist.metrics import ari, nmi
+from cccount_dist.campaign.inputs import load_inputs
+from cccount_dist.clustering.agreement import ari, nmi
+from cccount_dist.clustering.evidence.evidence_sampler import EvidenceSampler
+from cccount_dist.clustering.methods import grouping_methods
+from cccount_dist.kinds.cluster.runner import ClusterRunner
 from cccount_dist.sampling.ledger import GOLD, OUTSIDE, LoggedAnswer
 from cccount_dist.sampling.logged import answers_table
 from cccount_dist.sampling.types import SAME
-from flows.campaign import advance, status
-from flows.counting import CountOptions, count
-from flows.grouping import ClusterOptions, cluster
-from flows.texts import grouped
-from flows.verify import verify
 from storage.campaigns import CampaignFolder
 from storage.errors import CorruptionError, InputError
 from storage.workspace import Workspace
+from tests.flows.calls import ClusterOptions, CountOptions, advance, cluster, count, grouped, status, verify
 from tests.flows.conftest import cccount
 
-SAME_OR_DIFFERENT = [method for method in METHODS if method not in RATING_METHODS]  # the others: test_ratings.py
+SAME_OR_DIFFERENT = grouping_methods(ratings=False)  # the others: test_ratings.py
 
 
 def simulated(method: str, budget: int, **options: object) -> ClusterOptions:
     clusters = 10 if method == "hacc" else None
-    return ClusterOptions(method, budget=budget, oracle="labels", **{"clusters": clusters, **options})  # type: ignore[arg-type]
+    return ClusterOptions(method=method, budget=budget, oracle="labels", **{"clusters": clusters, **options})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("method", SAME_OR_DIFFERENT)
@@ -64,7 +60,7 @@ def test_a_larger_budget_goes_on_as_if_it_had_been_given_at_once(workspace: Path
 
 def test_people_group_what_is_ready(workspace: Path, labels: NDArray[np.int64]) -> None:
     place = str(workspace)
-    waiting = cluster(place, "g", ClusterOptions(METHODS[0], budget=12))
+    waiting = cluster(place, "g", ClusterOptions(method=grouping_methods()[0], budget=12))
     assert waiting["state"] == "waiting"
     campaign = Campaign.open(place, "g")
     for _ in range(20):
@@ -150,15 +146,15 @@ def test_hacc_takes_the_estimate_of_the_count_with_most_answers_and_says_so(
 ) -> None:
     place = str(workspace)
     with pytest.raises(InputError, match="or run `cccount count` first"):
-        cluster(place, "too-early", ClusterOptions("hacc", budget=5, oracle="labels"))
+        cluster(place, "too-early", ClusterOptions(method="hacc", budget=5, oracle="labels"))
     count(place, "rough", CountOptions(budget=20, oracle="labels"))
     counted = count(place, "census", CountOptions(budget=150, oracle="labels"))
-    reached = cluster(place, "g", ClusterOptions("hacc", budget=5, oracle="labels"))
+    reached = cluster(place, "g", ClusterOptions(method="hacc", budget=5, oracle="labels"))
     assert reached["clusters_from"] == "census"
     settings = CampaignFolder(Workspace.open(place), "g").settings()
     assert settings.parameters == {"clusters": round(counted["estimate"]), "clusters_from": "census"}
     assert f"K = {round(counted['estimate'])} is the estimate of the count campaign 'census'" in capsys.readouterr().err
-    assert cluster(place, "g", ClusterOptions("hacc", budget=8, oracle="labels"))["questions"] == 8
+    assert cluster(place, "g", ClusterOptions(method="hacc", budget=8, oracle="labels"))["questions"] == 8
 
 
 def test_k_means_runs_are_kept_and_the_same_from_workers_and_from_here(workspace: Path) -> None:
@@ -193,6 +189,6 @@ def test_parameters_of_the_method_are_frozen_with_the_campaign_and_wrong_ones_re
         cluster(place, "g", simulated("apc", 6, parameter=("threshold=0.5",)))
     assert cluster(place, "g", simulated("apc", 6, parameter=("nearest=3",)))["questions"] == 6
     with pytest.raises(InputError, match="finds the number of clusters itself"):
-        ClusterOptions("evidence", clusters=4)
+        ClusterOptions(method="evidence", clusters=4)
     with pytest.raises(InputError, match="finds the number of clusters itself"):
         cluster(place, "new", ClusterOptions(clusters=4))

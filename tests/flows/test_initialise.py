@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 import zarr
 
-from flows.initialise import initialise
 from storage.errors import CccountError, InputError, StoreError
 from storage.schema import EMBEDDINGS
 from storage.workspace import Workspace
 from tests.cccount_dist.embedding.pictures import encoded, noise, write_folder
+from tests.flows.calls import initialise
 
 
 @pytest.fixture
@@ -38,7 +38,9 @@ def test_a_folder_becomes_a_collection_in_the_order_of_its_paths(folder: Path, t
     (folder / "notes.txt").write_text("not an image")
     (folder / "._a.jpg").write_bytes(b"what macOS leaves behind")
     report = initialise(str(tmp_path / "w"), images=str(folder))
+    skipped = report.pop("skipped")
     assert report == {"workspace": str(tmp_path / "w"), "items": 5, "dimensions": None, "labelled": 0, "failed": []}
+    assert skipped == {"hidden": 1, ".txt": 1}
     collection = Workspace.open(tmp_path / "w").collection()
     assert collection.ids == ["a/0000.png", "a/0002.png", "a/0004.png", "b/0001.png", "b/0003.png"]
     assert collection.uri(1) == str(folder / "a/0002.png")
@@ -303,6 +305,19 @@ def test_a_killed_init_of_vectors_goes_on_and_a_finished_one_does_not(tmp_path: 
     np.testing.assert_array_equal(Workspace.open(tmp_path / "w").array(EMBEDDINGS).read(), x)
     with pytest.raises(InputError, match="already"):
         initialise(str(tmp_path / "w"), embeddings=source)
+
+
+def test_an_init_that_is_run_again_after_its_end_does_not_suggest_to_delete_the_workspace(folder: Path, tmp_path: Path) -> None:
+    place, other = str(tmp_path / "w"), as_npy(tmp_path, vectors())
+    first = initialise(place, images=str(folder))
+    (tmp_path / "w" / ".init").touch()  # as if killed after the last step, before the mark was removed
+    assert initialise(place, images=str(folder)) == first
+    assert not (tmp_path / "w" / ".init").exists()
+    for given, words in (({"images": str(folder)}, "go on with `cccount embed"), ({"embeddings": other}, "workspace")):
+        with pytest.raises(InputError) as told:
+            initialise(place, **given)
+        assert words in str(told.value)
+        assert "delete" not in str(told.value)
 
 
 def test_a_store_that_fails_while_vectors_are_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from storage.campaigns import CampaignFolder
 from storage.errors import LeaseError
-from storage.schema import LABELS
+from storage.schema import ESTIMATES, LABELS
 from storage.workspace import Workspace
 from tests.flows.conftest import cccount
 from tests.flows.processes import count_labels, group_labels, start, step_with_lease
@@ -28,7 +28,7 @@ def log_of(workspace: Path, campaign: str) -> tuple[pa.Table, pa.Table]:
 
 
 def last_estimate(workspace: Path, campaign: str) -> dict[str, object]:
-    row = CampaignFolder(Workspace.open(workspace), campaign).estimates().to_pylist()[-1]
+    row = CampaignFolder(Workspace.open(workspace), campaign).read_table(ESTIMATES).to_pylist()[-1]
     return {name: row[name] for name in ("answers", "questions", "inferred", "estimate", "low", "high")}
 
 

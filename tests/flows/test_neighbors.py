@@ -19,12 +19,12 @@ import pytest
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from cccount_dist.similarity.metrics import METRICS, Metric
 from cccount_dist.similarity.store import SimilarityStore
-from flows.compute import open_client, run_tasks
-from flows.neighbors import neighbors
+from flows.compute.clients import open_client, run_tasks
 from storage.errors import ComputeError, ConflictError, InputError, StoreError
 from storage.schema import COLLECTION, DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY
 from storage.workspace import Workspace
 from tests.cccount_dist.reference import clustered, truth
+from tests.flows.calls import neighbors
 from tests.flows.conftest import ROOT, environment, files_of
 from tests.storage.faults import fill_up, small_disk
 
@@ -109,7 +109,7 @@ def test_eight_workers_write_the_same_bytes_in_whatever_order_tasks_come(
     def shuffled(client: distributed.Client, function: Any, tasks: list[Any], **how: Any) -> list[Any]:
         return run_tasks(client, function, [tasks[i] for i in np.random.default_rng(1).permutation(len(tasks))], **how)
 
-    monkeypatch.setattr("flows.neighbors.run_tasks", shuffled)
+    monkeypatch.setattr("flows.stages.neighbors.run_tasks", shuffled)
     with (
         distributed.LocalCluster(n_workers=8, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as eight,
@@ -157,7 +157,7 @@ def when(condition: Callable[[], bool], seconds: float = 60.0) -> None:
 def started_pass(folder: Path, engine: str = "exact") -> subprocess.Popen[bytes]:
     """Run the stage in processes of their own."""
     script = (
-        "import sys\nfrom flows.compute import open_client\nfrom flows.neighbors import neighbors\n"
+        "import sys\nfrom flows.compute.clients import open_client\nfrom tests.flows.calls import neighbors\n"
         "if __name__ == '__main__':\n    with open_client(workers=1) as client:\n"
         f"        neighbors(sys.argv[1], k={K}, engine={engine!r}, client=client)\n"
     )
@@ -409,7 +409,7 @@ def test_the_approximate_engine_loses_nothing_with_a_worker(collection: Path, cl
 def test_workers_without_faiss_are_refused_in_one_line(
     collection: Path, client: distributed.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.approximate.has_faiss", lambda: False)
+    monkeypatch.setattr("flows.stages.approximate.has_faiss", lambda: False)
     with pytest.raises(ComputeError, match=r"needs the extra 'approximate': pip install 'cccount\[approximate\]'"):
         neighbors(str(collection), k=K, engine="approximate", client=client)
 

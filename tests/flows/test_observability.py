@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from flows import metrics
-from flows.logs import LOGGER, logged
-from flows.orchestration import run_stage
+from flows.compute.logs import LOGGER, logged
+from flows.orchestration import prometheus as metrics
+from flows.orchestration.recording import run_stage
 from storage.errors import CccountError
 from tests.flows.conftest import cccount
 from tests.servers import free_port

@@ -8,17 +8,15 @@ import pytest
 from numpy.typing import NDArray
 
 from cccount_dist import Campaign, Response
-from cccount_dist.counting.runner import CountRunner
-from cccount_dist.inputs import load_inputs
+from cccount_dist.campaign.inputs import load_inputs
+from cccount_dist.kinds.count.runner import CountRunner
 from cccount_dist.sampling.ledger import GOLD, OUTSIDE, REPEAT, LoggedAnswer
 from cccount_dist.sampling.logged import answers_table
 from cccount_dist.sampling.types import SAME
-from flows.campaign import advance, open_campaign
-from flows.counting import CountOptions, count
-from flows.texts import counted
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError, WorkspaceError
 from storage.workspace import Workspace
+from tests.flows.calls import CountOptions, advance, count, counted, open_campaign
 
 
 def simulated(budget: int, **options: object) -> CountOptions:
@@ -44,7 +42,7 @@ def test_a_step_of_many_rounds_writes_two_parts(workspace: Path) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"error_rate": 0.1, "grid": 6}])
 def test_killed_between_questions_and_answers_a_step_is_finished_as_it_was(workspace: Path, options: dict[str, object]) -> None:
-    folder = open_campaign(str(workspace), "killed", "count", simulated(300, **options))
+    folder = open_campaign(str(workspace), "killed", simulated(300, **options))
 
     class KilledError(Exception):
         pass
@@ -66,7 +64,7 @@ def test_killed_between_questions_and_answers_a_step_is_finished_as_it_was(works
 
 
 def test_a_killed_simulation_that_is_continued_with_other_answers_is_refused(workspace: Path) -> None:
-    folder = open_campaign(str(workspace), "c", "count", simulated(300))
+    folder = open_campaign(str(workspace), "c", simulated(300))
     with folder.lease() as lease:
         runner = CountRunner(folder, lease, load_inputs(folder.workspace))
         runner.folder.log.append_answers = lambda *_, **__: 0  # type: ignore[method-assign]

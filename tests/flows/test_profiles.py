@@ -10,13 +10,11 @@ from pathlib import Path
 import distributed
 import pytest
 
-from flows import compute
-from flows.compute import open_client, run_tasks
-from flows.profiles import Profile, profile_cluster, security_of
+from flows.compute import clients as compute
+from flows.compute.clients import open_client, run_tasks
+from flows.compute.profiles import Profile, known_profiles, profile_cluster, security_of
 from storage.errors import ComputeError, InputError
 from tests.flows.conftest import ROOT
-
-PROFILES = ROOT / "infra" / "compute"
 
 
 def certificates(folder: Path) -> Path:
@@ -74,8 +72,7 @@ def test_a_folder_without_certificates_is_named(tmp_path: Path, monkeypatch: pyt
         pass
 
 
-def test_workers_come_with_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CCCOUNT_PROFILES", str(PROFILES))
+def test_workers_come_with_the_work() -> None:
     with open_client("adaptive") as client:
         before = len(client.scheduler_info()["workers"])
         slow = client.map(time.sleep, [1.0] * 10, pure=False)
@@ -118,10 +115,9 @@ def test_slurm_jobs_are_workers(queue: Path, tls: Path) -> None:
     assert "--tls-ca-file" in script
 
 
-def test_the_slurm_profile_makes_a_job_script(queue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_slurm_profile_makes_a_job_script(queue: Path) -> None:
     from dask_jobqueue.slurm import SLURMCluster
 
-    monkeypatch.setenv("CCCOUNT_PROFILES", str(PROFILES))
     options = Profile.read("slurm").cluster
     with SLURMCluster(**options, interface="lo", scheduler_options={"dashboard_address": ":0"}) as cluster:
         script = cluster.job_script()
@@ -133,7 +129,6 @@ def test_the_slurm_profile_makes_a_job_script(queue: Path, monkeypatch: pytest.M
 def test_the_kubernetes_profile_is_what_the_operator_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     from dask_kubernetes.operator import KubeCluster, make_cluster_spec
 
-    monkeypatch.setenv("CCCOUNT_PROFILES", str(PROFILES))
     monkeypatch.setenv("CCCOUNT_IMAGE", "registry.example/cccount:0.1.0")
     options = Profile.read("kubernetes").cluster
     assert options.keys() <= inspect.signature(KubeCluster.__init__).parameters.keys()
@@ -159,5 +154,17 @@ def test_a_profile_that_is_wrong_is_one_line(tmp_path: Path, content: str, said:
 
 
 def test_a_profile_that_is_not_there_is_named() -> None:
-    with pytest.raises(InputError, match=r"there is no infra/compute/moon\.toml"), open_client("moon"):
+    said = r"there is no profile 'moon' \(there are adaptive, kubernetes, slurm\)"
+    with pytest.raises(InputError, match=said), open_client("moon"):
         pass
+    with pytest.raises(InputError, match=r"there is no file places/moon\.toml"), open_client("places/moon.toml"):
+        pass
+
+
+def test_a_profile_of_ones_own_stands_before_that_of_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CCCOUNT_PROFILES", str(tmp_path))
+    assert Profile.read("slurm").wait_seconds == 3600
+    (tmp_path / "slurm.toml").write_text('kind = "slurm"\nwait_seconds = 7')
+    assert Profile.read("slurm").wait_seconds == 7
+    (tmp_path / "moon.toml").write_text('kind = "local"')
+    assert known_profiles() == ["adaptive", "kubernetes", "moon", "slurm"]

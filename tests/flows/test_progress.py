@@ -4,13 +4,14 @@ import re
 
 import pytest
 
-from flows.progress import progress, progress_when_needed
+from cccount_dist.campaign.progress import when_needed
+from flows.compute.progress import progress
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
-    monkeypatch.setattr("flows.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("flows.compute.progress.time.monotonic", lambda: now[0])
     return now
 
 
@@ -45,9 +46,9 @@ def test_quick_work_is_silent(clock: list[float], capsys: pytest.CaptureFixture[
 
 
 def test_work_that_proves_unnecessary_shows_nothing(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
-    with progress_when_needed("Reading", "rows"):
+    with when_needed(progress, "Reading", "rows"):
         clock[0] += 60
-    with progress_when_needed("Reading", "rows") as report:
+    with when_needed(progress, "Reading", "rows") as report:
         report(1, 20)
         clock[0] += 60
         report(10, 20)
@@ -55,7 +56,7 @@ def test_work_that_proves_unnecessary_shows_nothing(clock: list[float], capsys: 
 
 
 def test_a_terminal_gets_a_bar(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flows.progress.sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("flows.compute.progress.sys.stderr.isatty", lambda: True, raising=False)
     with progress("Embedding", 4, "images") as update:
         update(4)
     assert "4/4" in capsys.readouterr().err

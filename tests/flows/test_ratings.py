@@ -8,17 +8,23 @@ import pytest
 from numpy.typing import NDArray
 
 from cccount_dist import Campaign, Response
-from cccount_dist.clustering.methods import RATING_METHODS
+from cccount_dist.clustering.agreement import ari
+from cccount_dist.clustering.methods import grouping_methods
 from cccount_dist.clustering.spectral.complete import complete_groups
-from cccount_dist.metrics import ari
-from flows.campaign import advance, status
-from flows.counting import CountOptions, count
-from flows.grouping import ClusterOptions, cluster
-from flows.initialise import extend, initialise
-from flows.report import write_reports
-from flows.verify import verify
-from storage.errors import InputError, WorkspaceError
+from storage.errors import InputError
 from tests.cccount_dist.samplers import blobs
+from tests.flows.calls import (
+    ClusterOptions,
+    CountOptions,
+    advance,
+    cluster,
+    count,
+    extend,
+    initialise,
+    status,
+    verify,
+    write_reports,
+)
 from tests.flows.conftest import cccount
 
 
@@ -35,25 +41,25 @@ def objects(tmp_path: Path) -> str:
     return place
 
 
-@pytest.mark.parametrize("method", RATING_METHODS)
+@pytest.mark.parametrize("method", grouping_methods(ratings=True))
 def test_objects_without_embeddings_are_grouped(objects: str, method: str) -> None:
-    early = cluster(objects, "g", ClusterOptions(method, budget=10, oracle="labels"))
+    early = cluster(objects, "g", ClusterOptions(method=method, budget=10, oracle="labels"))
     assert (early["clusters"], early["state"]) == (0, "done")
     assert early["warning"] == "there is no grouping yet, for the ratings leave 14 parts that are not connected"
     assert "nmi" not in early
-    reached = cluster(objects, "g", ClusterOptions(method, budget=140, oracle="labels"))
+    reached = cluster(objects, "g", ClusterOptions(method=method, budget=140, oracle="labels"))
     assert (reached["clusters"], reached["questions"], reached["inferred"], reached["warning"]) == (2, 140, 0, None)
     assert reached["contradictions"] == 0
     assert reached["ari"] == 1.0
     assert pq.read_table(reached["labels"]).num_rows == 24
-    at_once = cluster(objects, "once", ClusterOptions(method, budget=140, oracle="labels"))
+    at_once = cluster(objects, "once", ClusterOptions(method=method, budget=140, oracle="labels"))
     assert {**reached, "campaign": "", "labels": ""} == {**at_once, "campaign": "", "labels": ""}
     assert verify(objects)["ok"]
 
 
 def test_people_rate_and_a_rating_of_1_is_no_link_for_other_campaigns(workspace: Path, labels: NDArray[np.int64]) -> None:
     place = str(workspace)
-    waiting = cluster(place, "g", ClusterOptions("iu-red", clusters=10, budget=30))
+    waiting = cluster(place, "g", ClusterOptions(method="iu-red", clusters=10, budget=30))
     assert waiting["state"] == "waiting"
     campaign = Campaign.open(place, "g")
     questions = campaign.ask(100)
@@ -69,37 +75,38 @@ def test_people_rate_and_a_rating_of_1_is_no_link_for_other_campaigns(workspace:
 
 def test_simulated_raters_see_the_embeddings(workspace: Path) -> None:
     place = str(workspace)
-    rated = cluster(place, "g", ClusterOptions("iu-red", clusters=2, budget=20, oracle="similarity", error_rate=0.1))
+    rated = cluster(place, "g", ClusterOptions(method="iu-red", clusters=2, budget=20, oracle="similarity", error_rate=0.1))
     assert rated["questions"] == 20
     opened = Campaign.open(place, "g")
     ledger = opened.ledger
     values = [row.value for q in opened.questions if (row := ledger.settled(q.id))]
     assert any(value not in (0.0, 1.0) for value in values)
     with pytest.raises(InputError, match="asks same or different"):
-        cluster(place, "h", ClusterOptions("evidence", budget=5, oracle="similarity"))
+        cluster(place, "h", ClusterOptions(method="evidence", budget=5, oracle="similarity"))
     with pytest.raises(InputError, match="--oracle takes people or labels"):
         CountOptions(oracle="similarity")
 
 
 def test_embeddings_may_give_a_prior(workspace: Path) -> None:
     place = str(workspace)
-    reached = cluster(place, "g", ClusterOptions("iu-red", clusters=10, prior=0.3, budget=30, oracle="labels"))
+    reached = cluster(place, "g", ClusterOptions(method="iu-red", clusters=10, prior=0.3, budget=30, oracle="labels"))
     assert reached["clusters"] == 10  # the neighbours connect the items from the start
     assert reached["nmi"] > 0.5
     with pytest.raises(InputError, match=r"--prior 0.3, not 0.2"):
-        cluster(place, "g", ClusterOptions("iu-red", prior=0.2, budget=40, oracle="labels"))
+        cluster(place, "g", ClusterOptions(method="iu-red", prior=0.2, budget=40, oracle="labels"))
     with pytest.raises(InputError, match="is for methods that ask for ratings"):
-        ClusterOptions("hacc", clusters=10, repeats=2)
+        ClusterOptions(method="hacc", clusters=10, repeats=2)
 
 
-def test_items_that_were_added_need_a_new_campaign(objects: str, tmp_path: Path) -> None:
-    cluster(objects, "g", ClusterOptions("iu-red", budget=5, oracle="labels"))
+def test_items_that_were_added_open_an_epoch_and_no_rating_is_asked_again(objects: str, tmp_path: Path) -> None:
+    cluster(objects, "g", ClusterOptions(method="iu-red", budget=5, oracle="labels"))
     more = tmp_path / "more"
     more.mkdir()
     (more / "new.jpg").write_bytes(b"one more")
     extend(objects, images=str(more))
-    with pytest.raises(WorkspaceError, match="other items"):
-        cluster(objects, "g", ClusterOptions("iu-red", budget=9, oracle="labels"))
+    reached = cluster(objects, "g", ClusterOptions(method="iu-red", budget=9, oracle="labels"))
+    assert reached["questions"] == 9
+    assert "1 item more, 25 in all" in status(objects)["campaigns"][0]["epoch"]
 
 
 def test_the_command_groups_by_ratings_and_says_what_is_missing(objects: str) -> None:
@@ -113,12 +120,12 @@ def test_the_command_groups_by_ratings_and_says_what_is_missing(objects: str) ->
 
 def test_what_cannot_be_grouped_leaves_no_campaign_behind(objects: str) -> None:
     with pytest.raises(InputError, match="clusters is 99, but there are 24 items"):
-        cluster(objects, "g", ClusterOptions("iu-red", clusters=99, budget=5, oracle="labels"))
-    assert cluster(objects, "g", ClusterOptions("iu-red", clusters=2, budget=5, oracle="labels"))["questions"] == 5
+        cluster(objects, "g", ClusterOptions(method="iu-red", clusters=99, budget=5, oracle="labels"))
+    assert cluster(objects, "g", ClusterOptions(method="iu-red", clusters=2, budget=5, oracle="labels"))["questions"] == 5
 
 
 def test_the_report_says_error_and_cost(objects: str) -> None:
-    cluster(objects, "g", ClusterOptions("iu-red", budget=140, oracle="labels"))
+    cluster(objects, "g", ClusterOptions(method="iu-red", budget=140, oracle="labels"))
     (file,) = write_reports(objects, "g", price=0.045)["files"]
     page = Path(file).read_text()
     assert "Error and cost" in page
@@ -126,7 +133,7 @@ def test_the_report_says_error_and_cost(objects: str) -> None:
     assert "6.30" in page  # 140 questions
     assert "12.42" in page  # all 276 pairs
     assert "Cost, at 9 seconds and 0.045 a question" in page
-    cluster(objects, "people", ClusterOptions("iu-red", budget=20))
+    cluster(objects, "people", ClusterOptions(method="iu-red", budget=20))
     (file,) = write_reports(objects, "people")["files"]
     assert "not known, for not all pairs were rated" in Path(file).read_text()
     with pytest.raises(InputError, match="--price must be 0 or more, not -1"):

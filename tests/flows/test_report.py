@@ -7,20 +7,18 @@ import pyarrow.compute as pc
 import pytest
 from PIL import Image
 
-from cccount_dist.campaign import Campaign, Response
+from cccount_dist.campaign.campaign import Campaign, Response
+from cccount_dist.campaign.noun import whole
 from cccount_dist.embedding.encoders import open_encoder
 from cccount_dist.embedding.shard import embed_shard, failures
-from cccount_dist.report.pairs import MOST_PAIRS
+from cccount_dist.report.shownpairs import MOST_PAIRS
 from cccount_dist.similarity.inmemory import neighbors_in_memory
-from flows.campaign import advance
-from flows.counting import CountOptions, count
-from flows.initialise import initialise
-from flows.report import write_reports
 from storage.campaigns import CampaignFolder
 from storage.errors import WorkspaceError
 from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX
 from storage.workspace import Workspace
 from tests.cccount_dist.report.reading import Page, check
+from tests.flows.calls import CountOptions, advance, count, initialise, write_reports
 
 HOSTILE = "<script>alert(1)</script>&quot;.png".replace("/", "\u2215")
 KINDS, EACH = 3, 12
@@ -80,7 +78,7 @@ def test_a_finished_count_on_images_shows_estimate_truth_and_pairs(images: Path)
     written = write_reports(str(images), "census")
     assert written == {"files": [str(images / "campaigns/census/results/report.html")]}
     page = read(written["files"][0])
-    assert f"About {found['estimate']:.1f} different ones" in page.text
+    assert f"About {whole(found['estimate'])} different ones" in page.text
     assert "from 30 answers" in page.text
     assert "The labels of the collection say 3" in page.text
     assert "1 item left out" in page.text

@@ -18,11 +18,12 @@ import pytest
 from numpy.typing import NDArray
 
 from cccount_dist.review.annotators import Annotators
-from flows.counting import CountOptions, count
-from flows.review import ReviewOptions, review
-from flows.supply import IDLE_SECONDS, MANY, SHORT_SECONDS, Need
+from flows.serving.options import ReviewOptions
+from flows.serving.review import review
+from flows.serving.supply import BUSY_SECONDS, GATHER_SECONDS, LOOK_SECONDS, RESULTS_SECONDS, SOON_SECONDS, Need
 from storage.errors import InputError
 from storage.workspace import Workspace
+from tests.flows.calls import CountOptions, count
 from tests.flows.conftest import ROOT, environment
 
 
@@ -40,7 +41,7 @@ def test_people_answer_and_new_questions_come_by_themselves(workspace: Path, lab
             deadline = time.monotonic() + 120
             while answered <= first and time.monotonic() < deadline:
                 sheets = client.get("/api/count/sheets?count=64").json()["sheets"]
-                body = [_answer(sheet, labels) for sheet in sheets]
+                body = [answer_to(sheet, labels) for sheet in sheets]
                 answered += len(client.post("/api/count/answers", json=body).json()["stored"]) if body else 0
                 time.sleep(0 if body else 0.2)
             standing = client.get("/api/count/standing").json()
@@ -53,13 +54,13 @@ def test_people_answer_and_new_questions_come_by_themselves(workspace: Path, lab
         code = process.wait(90)
     assert answered > first, "more than lay ready when the server was started"
     assert standing["result"]["estimate"] is not None
-    assert code == 0
+    assert code == 130
     assert children
     assert not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children)
     process.stdout.close()
 
 
-def _answer(sheet: dict[str, Any], labels: NDArray[np.int64]) -> dict[str, Any]:
+def answer_to(sheet: dict[str, Any], labels: NDArray[np.int64]) -> dict[str, Any]:
     (candidate,) = sheet["candidates"]
     same = labels[sheet["anchor"]["item"]] == labels[candidate["item"]["item"]]
     return {"id": os.urandom(16).hex(), "question_id": candidate["question_id"], "value": float(same), "seconds": 3.0}
@@ -120,7 +121,17 @@ def test_a_port_that_is_taken_is_explained_in_one_line(workspace: Path) -> None:
 def test_a_campaign_is_advanced_when_it_needs_it() -> None:
     assert Need().due() == 0.0, "at the start, whatever lies there"
     assert Need(ended=100.0).due() is None
-    assert Need(ended=100.0, fresh=1).due() == 100.0 + IDLE_SECONDS
-    assert Need(ended=100.0, fresh=MANY, lasted=0.1).due() == 101.0
-    assert Need(ended=100.0, fresh=1, short=True, lasted=3.0).due() == 106.0, "a slow step leaves the machine to the page"
-    assert Need(ended=100.0, short=True).due() == 100.0 + SHORT_SECONDS
+    assert Need(ended=100.0, fresh=1).due() == 100.0 + GATHER_SECONDS
+    assert Need(ended=100.0, fresh=1, lasted=3.0).due() == 106.0, "a slow step leaves the machine to the page"
+    assert Need(ended=100.0, fresh=1, lasted=60.0).due() == 100.0 + LOOK_SECONDS, "the first step opens the campaign"
+    assert Need(ended=100.0, fresh=1, people=1, missing=1, lasted=60.0).due() == 100.0 + SOON_SECONDS, "somebody may wait soon"
+    assert Need(ended=100.0, people=2, missing=3, met=(1, 0)).due() == 100.0 + SOON_SECONDS, "somebody came"
+    assert Need(ended=100.0, people=2, missing=3, met=(2, 3)).due() == 100.0 + LOOK_SECONDS, "nothing more can be asked yet"
+    assert Need(ended=100.0, elsewhere=True).due() == 100.0 + BUSY_SECONDS, "another process was advancing"
+
+
+def test_results_are_refreshed_beside_the_questions() -> None:
+    assert Need(ended=100.0).results_due() is None, "nothing is new"
+    assert Need(ended=100.0, unwritten=True).results_due() == 0.0, "the first ones at once"
+    assert Need(ended=100.0, unwritten=True, concluded=90.0).results_due() == 90.0 + RESULTS_SECONDS
+    assert Need(ended=100.0, unwritten=True, concluded=90.0, concluding=3.0).results_due() == 120.0, "slow ones more rarely"

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.killing import answer_some, same_content
-from flows.campaign import advance
-from flows.counting import CountOptions, count
-from flows.verify import verify
 from storage.campaigns import CampaignFolder
 from storage.workspace import Workspace
+from tests.flows.calls import CountOptions, advance, count, verify
 from tests.flows.conftest import ROOT, environment
 
 

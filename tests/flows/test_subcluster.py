@@ -13,18 +13,23 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from cccount_dist import Campaign, Response
-from cccount_dist.metrics import subcluster_scores
-from cccount_dist.subclustering.browse import encoded_picture
-from flows import stages
-from flows.browse import browse
-from flows.campaign import advance, status
-from flows.counting import CountOptions, count
-from flows.initialise import initialise
-from flows.report import write_reports
-from flows.subcluster import SubclusterOptions, subcluster
-from flows.verify import verify
+from cccount_dist.kinds.subcluster.browse import encoded_picture
+from cccount_dist.subclustering.scores import subcluster_scores
 from storage.errors import InputError
 from storage.workspace import Workspace
+from tests.flows.calls import (
+    CountOptions,
+    SubclusterOptions,
+    advance,
+    browse,
+    count,
+    initialise,
+    stage,
+    status,
+    subcluster,
+    verify,
+    write_reports,
+)
 from tests.flows.conftest import cccount
 from tests.review.conftest import Served
 
@@ -65,7 +70,7 @@ def test_a_larger_budget_goes_on_as_if_it_had_been_given_at_once_also_on_a_clust
 
 def test_people_answer_several_questions_at_once(workspace: Path, labels: NDArray[np.int64]) -> None:
     place = str(workspace)
-    waiting = subcluster(place, "s", SubclusterOptions(10, 4, budget=150))
+    waiting = subcluster(place, "s", SubclusterOptions(clusters=10, size=4, budget=150))
     assert (waiting["state"], waiting["pending"] > 20) == ("waiting", True)
     campaign = Campaign.open(place, "s")
     for _ in range(40):
@@ -118,9 +123,9 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Image.fromarray(noisy).save(folder / "images" / f"class{number % 3}" / f"{number:02d} <b>.png")
     place = str(folder / "ws")
     initialise(place, images=str(folder / "images"), labels="folder")
-    stages.embed(place, encoder="pixels", workers=1)
-    stages.neighbors(place, k=5, workers=1)
-    stages.subcluster(place, clusters=3, size=4, oracle="labels")
+    stage("embed", place, encoder="pixels", workers=1)
+    stage("neighbors", place, k=5, workers=1)
+    stage("subcluster", place, clusters=3, size=4, oracle="labels")
     return folder
 
 

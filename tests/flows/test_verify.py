@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from flows.counting import CountOptions, count
-from flows.verify import verify
 from storage.campaigns import CampaignFolder
 from storage.errors import CccountError, CorruptionError
-from storage.schema import DEGREE, EMBEDDINGS
+from storage.schema import DEGREE, EMBEDDINGS, ESTIMATES
 from storage.workspace import Workspace
+from tests.flows.calls import CountOptions, count, verify
 from tests.flows.conftest import cccount
 
 
@@ -108,7 +107,7 @@ def test_damaged_small_files_of_a_campaign_are_named(workspace: Path, campaign: 
 def test_damaged_estimates_are_written_anew(workspace: Path, campaign: Path) -> None:
     (campaign / "results/estimates.parquet").unlink()
     cccount("advance", workspace, "--campaign", "c")
-    assert CampaignFolder(Workspace.open(workspace), "c").estimates().num_rows == 1
+    assert CampaignFolder(Workspace.open(workspace), "c").read_table(ESTIMATES).num_rows == 1
 
 
 def test_a_damaged_collection_is_named(workspace: Path) -> None:

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cccount_dist.clustering.views import join_views
-from cccount_dist.embedding.readers.views import open_views
-from flows.initialise import initialise
+from cccount_dist.embedding.readers.viewfiles import open_views
+from cccount_dist.similarity.views import join_views
 from storage.errors import InputError
 from storage.schema import EMBEDDINGS
 from storage.workspace import Workspace
+from tests.flows.calls import initialise
 from tests.flows.conftest import cccount
 
 RANDOM = np.random.default_rng(0)

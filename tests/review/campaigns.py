@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cccount_dist.campaign import Response
+from cccount_dist.campaign.campaign import Response
 from cccount_dist.review.desk import Desk, Sheet
 from cccount_dist.sampling.logged import questions_table
 from cccount_dist.sampling.types import Question

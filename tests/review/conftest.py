@@ -15,7 +15,7 @@ from cccount_dist.review.annotators import Annotators
 from cccount_dist.review.app import make_app
 from cccount_dist.review.desks import Desks
 from cccount_dist.review.signin import Door
-from flows.review import Unattended
+from flows.serving.review import Unattended
 from storage.workspace import Workspace
 from tests.review.gallery import make_gallery
 from tests.servers import free_port

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
-from flows.browse import browse
 from storage.workspace import Workspace
+from tests.flows.calls import browse
 from tests.flows.test_subcluster import pictures, running  # noqa: F401  the first is a fixture
 
 

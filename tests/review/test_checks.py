@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cccount_dist.campaign import Response
-from cccount_dist.review.checks import CHECKS_FROM
+from cccount_dist.campaign.campaign import Response
+from cccount_dist.review.checkquestions import CHECKS_FROM
 from cccount_dist.review.desk import Desk
 from cccount_dist.review.rates import reliability_of
 from cccount_dist.sampling.ledger import OUTSIDE

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.crowd import TEAM, play
-from cccount_dist.review.agreement import cohen, krippendorff
 from cccount_dist.review.dawid_skene import dawid_skene
+from cccount_dist.review.kappas import cohen, krippendorff
 from cccount_dist.review.rates import Rate, reliability_of
 
 

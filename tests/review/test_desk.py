@@ -4,10 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from cccount_dist.campaign import Response
+from cccount_dist.campaign.campaign import Campaign, Response
+from cccount_dist.campaign.effort import effort_of
+from cccount_dist.report.wording import people_note
 from cccount_dist.review.desk import Desk
 from cccount_dist.sampling.types import Question
 from storage.errors import InputError
+from storage.handouts import read_waits
 from tests.review.campaigns import Clock, ask, make_folder, page, pairs, plain_desk, reply
 
 
@@ -129,3 +132,59 @@ def test_facts_about_an_item(tmp_path: Path) -> None:
         desk.take(" ")
     with pytest.raises(InputError, match="the share of gold"):
         Desk(desk.folder.workspace, "c", gold=0.9)
+
+
+def test_where_few_sheets_are_open_everybody_gets_as_many(tmp_path: Path) -> None:
+    """Before: the first to come took eight, and who came after them waited."""
+    desk = plain_desk(make_folder(tmp_path, pairs(12)))
+    for name in ("ana", "ben", "cleo"):
+        desk.take(name, 1)
+    taken = {name: len(desk.take(name, 8)) for name in ("ana", "ben", "cleo")}
+    assert taken == {"ana": 4, "ben": 4, "cleo": 4}
+    assert desk.attendance() == (3, 0)
+
+
+def test_who_has_nothing_is_given_what_another_only_holds(tmp_path: Path) -> None:
+    """Before: somebody who closed their laptop kept the last sheets for two minutes, and others waited."""
+    desk = plain_desk(make_folder(tmp_path, pairs(3)))
+    held = desk.take("ana", 3)
+    assert desk.take("ben", 8) == []
+    assert desk.attendance() == (2, 3), "ben lacks three sheets"
+    (given,) = desk.take("ben", 8, share=True)
+    assert given.candidates == held[-1].candidates
+    assert [sheet.id for sheet in desk.take("ana", 3)] == [sheet.id for sheet in held[:-1]], "and ana is not asked it, too"
+    desk.take("cleo", 8, share=True)
+    assert desk.take("dan", 8, share=True) == [], "the sheet that somebody looks at is theirs"
+
+
+def test_votes_about_one_item_stay_together(tmp_path: Path) -> None:
+    """What was begun is finished before something new is: a count rests on the items up to the first unfinished one."""
+    questions = [Question(0, 1, 50, purpose="vote place"), Question(1, 2, 50, purpose="vote place"),
+                 Question(2, 3, 50, purpose="vote place"), Question(3, 1, 51, purpose="vote place")]  # fmt: skip
+    desk = plain_desk(make_folder(tmp_path, questions))
+    assert [sheet.candidates[0].question_id for sheet in desk.take("ana", 4)] == [0, 3, 1, 2]
+
+
+def test_how_long_people_had_nothing_to_answer_is_kept_and_reported(tmp_path: Path) -> None:
+    clock, folder = Clock(), make_folder(tmp_path, pairs(1))
+    desk = plain_desk(folder, clock=clock)
+    held = desk.take("ana")
+    for seconds in (0.0, 2.0, 1.5):  # ben's page comes again and again
+        clock.wait(seconds)
+        assert desk.take("ben") == []
+    ask(folder, pairs(1, start=1))
+    clock.wait(0.5)
+    assert desk.take("ben")
+    assert folder.waits() == (4.0,)
+    desk.answer("ana", reply(held))
+    assert desk.take("ana") == []
+    clock.wait(40.0)  # she closed the laptop: that is no wait
+    assert desk.take("ana") == []
+    ask(folder, pairs(3, start=2))
+    clock.wait(1.0)
+    assert desk.take("ana")
+    assert plain_desk(folder).folder.waits() == (4.0, 1.0), "also after a restart"
+    said = people_note(effort_of(Campaign(folder).ledger, folder.waits()))
+    assert said.endswith("Somebody at the page had nothing to answer 2\N{NO-BREAK SPACE}times: 4.0 s at the longest, 5 s in all.")
+    (tmp_path / "damaged").write_bytes(b"no database")
+    assert read_waits(tmp_path / "damaged") == read_waits(tmp_path / "absent") == ()

@@ -13,11 +13,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from cccount_dist.campaign import Response
+from cccount_dist.campaign.campaign import Response
 from cccount_dist.review.desk import Sheet
 from cccount_dist.sampling.reading import Reading
 from cccount_dist.sampling.types import Question
-from flows.answers import import_answers
+from tests.flows.calls import import_answers
 from tests.review.campaigns import Clock, ask, make_folder, plain_desk
 
 PEOPLE = ("ana", "ben", "cleo")
@@ -107,7 +107,10 @@ class DeskMachine(RuleBasedStateMachine):
         for _ in range(1 + twice):
             report = import_answers(str(self.root / "ws"), "c", str(self.root / "in.json"))
             assert len(report["rejected"]) == 1
-        self.given.setdefault(name, (question, {"same": 1.0, "different": 0.0, "unsure": None}[value], "dan"))
+        if name not in self.given:  # what dan said before is replaced
+            before = [i for i, (q, _, who) in self.given.items() if (q, who) == (question, "dan") and i not in self.undone]
+            self.undone |= dict.fromkeys(before, f"{name}/replaces")
+            self.given[name] = (question, {"same": 1.0, "different": 0.0, "unsure": None}[value], "dan")
 
     @invariant()
     def what_was_acknowledged_is_there_once(self) -> None:

@@ -2,20 +2,20 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
-from cccount_dist.campaign import Response
+from cccount_dist.campaign.campaign import Response
 from cccount_dist.review.annotators import KEY, Annotators
-from flows.answers import export_answers, import_answers
-from flows.gold import import_gold
 from storage.campaigns import CampaignFolder
 from storage.collection import collection_table
 from storage.errors import ConflictError, CorruptionError, InputError
 from storage.gold import read_gold
 from storage.settings import Goal
 from storage.workspace import Workspace
+from tests.flows.calls import export_answers, import_answers, import_gold
 from tests.review.campaigns import SETTINGS, ask, make_folder, pairs, plain_desk
 
 
@@ -70,7 +70,8 @@ def test_an_answer_that_was_changed_in_the_file_is_not_dropped_silently(place: s
 
 
 def test_every_vote_is_exported_and_comes_back_into_a_copy(tmp_path: Path) -> None:
-    first, second = (make_folder(tmp_path / name, pairs(3), overlap=2) for name in ("one", "two"))
+    first = make_folder(tmp_path / "one", pairs(3), overlap=2)
+    second = CampaignFolder(Workspace.open(shutil.copytree(tmp_path / "one", tmp_path / "two")), "c")
     desk = plain_desk(first)
     for name in ("ana", "ben"):
         desk.answer(name, _responses(name))

@@ -5,12 +5,11 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
-from cccount_dist.campaign import Campaign
+from cccount_dist.campaign.campaign import Campaign
 from cccount_dist.sampling.types import Question
-from flows.answers import import_answers
-from flows.pack import write_pack
 from storage.collection import collection_table
 from storage.workspace import Workspace
+from tests.flows.calls import import_answers, write_pack
 from tests.review.gallery import pages_of, pairs_of, start_campaign
 from tests.review.person import Person
 from tests.review.test_page import settled
@@ -44,6 +43,10 @@ def test_a_pack_is_answered_without_a_network_and_imported_once(browser: Browser
         assert person.sees() not in person.meant, "it goes on where it was left"
         first = handed_in(person.page, tmp_path)
         assert first.name == "answers-census-ana.json"
+        ids, identity = workspace.collection().ids, (workspace.uuid, "census")
+        for row in json.loads(first.read_text()):
+            assert (row["workspace"], row["campaign"]) == identity
+            assert (row["id_u"], row["id_v"]) == (ids[row["u"]], ids[row["v"]])
         assert import_answers(workspace.location, "census", str(first))["recorded"] == 4
         assert settled(workspace, "census") == person.meant
         assert import_answers(workspace.location, "census", str(first))["recorded"] == 0
@@ -56,8 +59,10 @@ def test_a_pack_is_answered_without_a_network_and_imported_once(browser: Browser
         person.page.keyboard.press("2")
         expect(person.page.locator("#flag-dialog")).not_to_be_visible()
         second = handed_in(person.page, tmp_path)
+        flag = next(row for row in json.loads(second.read_text()) if "flag_item" in row)
+        assert ((flag["workspace"], flag["campaign"]), flag["id_item"]) == (identity, bad)
         assert import_answers(workspace.location, "census", str(second)) == {
-            "file": str(second), "answers": 8, "recorded": 5, "rejected": [],
+            "file": str(second), "campaign": "census", "answers": 8, "recorded": 5, "rejected": [],
         }  # fmt: skip
         assert import_answers(workspace.location, "census", str(second))["recorded"] == 0
         ledger = Campaign.open(workspace.location, "census").ledger

@@ -5,7 +5,7 @@ from itertools import cycle, islice
 import pytest
 from playwright.sync_api import Browser, expect
 
-from cccount_dist.campaign import Campaign
+from cccount_dist.campaign.campaign import Campaign
 from cccount_dist.review.annotators import Annotators
 from storage.workspace import Workspace
 from tests.review.campaigns import ask

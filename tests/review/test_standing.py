@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cccount_dist.campaign import Response
-from cccount_dist.review.activity import questions_ahead
+from cccount_dist.campaign.activity import questions_ahead
+from cccount_dist.campaign.campaign import Response
 from cccount_dist.review.rates import measured_rates
 from cccount_dist.sampling.ledger import LoggedAnswer
 from cccount_dist.sampling.types import Question
@@ -19,21 +19,21 @@ TEAM = {"ana": 0.0, "ben": 0.05, "eve": 0.3}
 
 def test_it_is_plain_data_and_learns_how_fast_people_are(tmp_path: Path) -> None:
     clock = Clock()
-    folder = make_folder(tmp_path, [*pairs(10), *page(0, 10, 6)])
+    folder = make_folder(tmp_path, [*pairs(20), *page(0, 20, 6)])
     desk = plain_desk(folder, clock=clock)
-    for number in range(10):
+    for number in range(20):
         clock.wait(9.0)
         desk.answer("ana", [Response(number, 1.0, seconds=5.0 if number else 900.0)])
     clock.wait(3600)
-    desk.answer("ana", [Response(10 + n, 0.0, seconds=4.0) for n in range(6)])
+    desk.answer("ana", [Response(20 + n, 0.0, seconds=4.0) for n in range(6)])
     standing = desk.standing()
     assert json.loads(json.dumps(asdict(standing), default=str))["annotators"][0]["name"] == "ana"
-    assert standing.seconds_per_pair == pytest.approx((9 * 5 + 25) / 10), "one of fifteen minutes is cut at five times the median"
+    assert standing.seconds_per_pair == pytest.approx((19 * 5 + 25) / 20), "fifteen minutes are cut at five times the median"
     assert standing.seconds_per_page == pytest.approx(24.0)
-    assert (standing.questions, standing.answers, standing.pending) == (10, 16, 0)
+    assert (standing.questions, standing.answers, standing.pending) == (20, 26, 0)
     (ana,) = standing.annotators
     assert ana.answers_per_hour is not None
-    assert 150 < ana.answers_per_hour < 400, "16 answers in some minutes of work, not in a good hour with a break"
+    assert 150 < ana.answers_per_hour < 400, "21 answers in some minutes of work, not in a good hour with a break"
     assert (ana.miss, ana.suspect) == (None, False)
 
 

@@ -1,23 +1,17 @@
-"""What every backend of Objects must do, and what a local folder does besides. A new backend inherits `ObjectsContract`."""
+"""The backends of Objects pass the public suite (`storage/testing.py`); and what a local folder does besides."""
 
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from storage.arrays import ShardedArray
-from storage.errors import ConflictError, InputError, LeaseError, MissingObjectError, StoreError
-from storage.lease import Lease
+from storage.errors import InputError, MissingObjectError, StoreError
 from storage.objects import LocalObjects, Objects, open_objects, temporary_beside
-from storage.querylog import QueryLog
-from storage.schema import EMBEDDINGS
+from storage.testing import ObjectsContract, count_up
 from tests.storage.faults import as_somebody_else, at_once, fill_up, forbidden, killed_when, small_disk, started, until
-from tests.storage.rows import numbered
 
 
 def _create(objects: Objects, key: str, data: bytes) -> None:
@@ -30,143 +24,14 @@ def _replace_for_ever(objects: Objects, key: str, size: int) -> None:
             objects.replace(key, letter * size)
 
 
-def _count_up(objects: Objects, rounds: int) -> None:
-    for _ in range(rounds):
-        with objects.locked("counter"):
-            value = int(objects.read("counter"))
-            time.sleep(0.001)
-            objects.replace("counter", str(value + 1).encode())
-
-
 def _hold(objects: Objects, key: str) -> None:
     with objects.locked(key):
         objects.replace("held", b"")
         time.sleep(60)
 
 
-class ObjectsContract:
-    """Inherit it and give the fixture `objects`: an empty store."""
-
-    rounds = 5
-
-    @pytest.fixture
-    def objects(self, tmp_path: Path) -> Objects:
-        raise NotImplementedError
-
-    def test_what_was_written_is_read_back(self, objects: Objects) -> None:
-        objects.create("a/b/c", b"1")
-        objects.replace("a/d", b"")
-        assert (objects.read("a/b/c"), objects.size("a/b/c")) == (b"1", 1)
-        assert (objects.read("a/d"), objects.size("a/d")) == (b"", 0)
-
-    def test_keys_are_sorted_and_only_those_below_the_prefix(self, objects: Objects) -> None:
-        for key in ("b/2", "b/10", "b/1/x", "a", "bb/1"):
-            objects.create(key, b"")
-        assert objects.keys("b") == ["b/1/x", "b/10", "b/2"]
-        assert objects.keys("nothing") == []
-
-    def test_an_object_that_is_not_there_is_named(self, objects: Objects) -> None:
-        assert objects.size("no/where") is None
-        with pytest.raises(MissingObjectError, match="no/where"):
-            objects.read("no/where")
-
-    def test_delete_removes_an_object_or_a_prefix_and_is_silent_about_nothing(self, objects: Objects) -> None:
-        for key in ("a/1", "a/b/2", "c"):
-            objects.create(key, b"")
-        objects.delete("a")
-        objects.delete("a")
-        objects.delete("c")
-        objects.delete("c/d")
-        assert objects.keys("") == []
-
-    def test_create_never_overwrites(self, objects: Objects) -> None:
-        objects.create("key", b"first")
-        with pytest.raises(ConflictError, match="key exists already"):
-            objects.create("key", b"second")
-        assert objects.read("key") == b"first"
-
-    def test_swap_changes_only_what_was_expected(self, objects: Objects) -> None:
-        with objects.locked("key"):
-            objects.swap("key", b"1", None)
-            objects.swap("key", b"2", b"1")
-            for wrong in (b"1", None):
-                with pytest.raises(ConflictError, match="key"):
-                    objects.swap("key", b"3", wrong)
-        assert objects.read("key") == b"2"
-
-    def test_a_part_of_an_object_is_read_alone(self, objects: Objects) -> None:
-        objects.create("a/b", b"0123456789")
-        assert objects.read_range("a/b", 3, 4) == b"3456"
-        assert objects.read_range("a/b", 8, 4) == b"89"
-        with pytest.raises(MissingObjectError):
-            objects.read_range("a/c", 0, 1)
-
-    def test_zarr_reads_what_was_written(self, objects: Objects) -> None:
-        array = ShardedArray.create(objects, EMBEDDINGS, (600, 3), attributes={}, shard_rows=256)
-        rows = np.arange(1800, dtype=np.float32).reshape(600, 3)
-        for shard in array.missing():
-            start, stop = array.shard_range(shard)
-            array.write_shard(shard, rows[start:stop])
-        opened = ShardedArray.open(objects, EMBEDDINGS)
-        assert np.array_equal(opened.read(), rows)
-        assert np.array_equal(opened.read(250, 300), rows[250:300])
-        assert list(opened.problems()) == []
-        objects.delete("embeddings.zarr/c/1")
-        assert [problem.problem for problem in opened.problems()] == ["the shard is marked done, and its file is missing"]
-
-    def test_of_two_leases_the_second_waits_and_the_fence_rises(self, objects: Objects) -> None:
-        key = "campaigns/c/lease.json"
-        with Lease.acquire(objects, key) as lease:
-            with pytest.raises(LeaseError, match=f"pid {os.getpid()}"):
-                Lease.acquire(objects, key)
-            lease.renew()
-            lease.check()
-        with Lease.acquire(objects, key) as second:
-            assert second.fence == lease.fence + 1
-            with pytest.raises(LeaseError, match="lost the lease"):
-                lease.check()
-            with pytest.raises(LeaseError):
-                lease.renew()
-
-    def test_the_log_keeps_answers_once_and_in_order_through_compactions(self, objects: Objects) -> None:
-        log = QueryLog(objects, "campaigns/c")
-        for number in range(5):
-            assert log.append_answers(numbered(number, number + 3)) == (3 if number == 0 else 1)
-        log.compact(most_parts=1)
-        assert log.append_answers(numbered(0, 9)) == 2
-        assert QueryLog(objects, "campaigns/c").answers().column("answer_id").to_pylist() == [f"a{n}" for n in range(9)]
-        assert list(log.problems()) == []
-
-    def test_locked_excludes_other_threads(self, objects: Objects) -> None:
-        objects.create("counter", b"0")
-        threads = [threading.Thread(target=_count_up, args=(objects, 5 * self.rounds)) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert objects.read("counter") == str(20 * self.rounds).encode()
-
-    def test_locks_on_other_keys_do_not_wait(self, objects: Objects) -> None:
-        with objects.locked("a"), objects.locked("b"):
-            pass
-
-    def test_locks_are_no_objects(self, objects: Objects) -> None:
-        with objects.locked("a/b"):
-            assert objects.keys("") == []
-
-    def test_an_error_inside_locked_lets_go(self, objects: Objects) -> None:
-        def fail() -> None:
-            with objects.locked("a"):
-                raise KeyError
-
-        with pytest.raises(KeyError):
-            fail()
-        with objects.locked("a"):
-            pass
-
-
 class SharedObjectsContract(ObjectsContract):
-    """And this for a store that several processes can reach."""
+    """And this for a store that several processes can reach: they race, and are killed."""
 
     def test_of_eight_racing_processes_one_creates_and_seven_are_told(self, objects: Objects) -> None:
         for round_number in range(self.rounds):
@@ -193,7 +58,7 @@ class SharedObjectsContract(ObjectsContract):
 
     def test_locked_excludes_other_processes(self, objects: Objects) -> None:
         objects.create("counter", b"0")
-        assert at_once(_count_up, [(objects, 5 * self.rounds)] * 4) == [("ok", None)] * 4
+        assert at_once(count_up, [(objects, 5 * self.rounds)] * 4) == [("ok", None)] * 4
         assert objects.read("counter") == str(20 * self.rounds).encode()
 
     def test_locked_is_let_go_when_its_holder_is_killed(self, objects: Objects) -> None:

@@ -117,7 +117,7 @@ def test_a_folder_that_is_no_workspace_is_named_with_what_to_do(tmp_path: Path, 
 
 @pytest.mark.parametrize(
     ("found", "message"),
-    [(FORMAT + 1, "made by a newer cccount: format 2, this one reads 1"), (0, "made by another cccount: format 0")],
+    [(FORMAT + 1, "made by a newer cccount: format 3, this one reads 1 and 2"), (0, "made by another cccount: format 0")],
 )
 def test_a_workspace_of_another_format_is_refused(workspace: Workspace, found: int, message: str) -> None:
     path = Path(workspace.location) / "workspace.toml"

@@ -1,17 +1,27 @@
-"""The clusters at one moment. A number always means the same items: joining and splitting make new numbers.
+"""The clusters at one moment, which of them may be one, and whether one of them is a single class.
 
-Memory O(n); joining and splitting cost the members of the clusters that they touch.
+Compactness is equation 6 and appendix B.2 of the paper. Memory O(n); joining and splitting cost the members of the clusters that
+they touch, a look at one is quadratic in the members, of which at most 300 are looked at.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cccount_dist.clustering.apc.probability import Ints
+from cccount_dist.clustering.apc.probability import Floats, Ints, PairMap, between, thinned
+from cccount_dist.similarity.inmemory import neighbors_in_memory
+
+EDGES = 20  # neighbours of an item whose clusters are candidates
+SMALL = 4  # a cluster up to this size that fails is not split by questions: the odd item leaves
+_MIDDLE = (0.5, 0.7)  # ranks by closeness to the central item from which the pair's other item is drawn
 
 
 class Clusters:
-    """Who is with whom, which item speaks for a cluster, and what became of clusters that are no more."""
+    """Who is with whom, which item speaks for a cluster, and what became of clusters that are no more.
+
+    A number always means the same items: joining and splitting make new numbers.
+    """
 
     def __init__(self, labels: Ints) -> None:
         order = np.argsort(labels, kind="stable")
@@ -54,3 +64,69 @@ class Clusters:
         self.members[number] = np.sort(members)
         self.label[members] = number
         return number
+
+
+def candidate_pairs(
+    vectors: NDArray[np.float32], neighbors: NDArray[np.int32], clusters: Clusters, centroids: int, least: int = 2
+) -> tuple[Ints, Ints]:
+    """Return pairs of clusters of `least` and more items, first < second, in order: those that may be one.
+
+    They are the clusters that neighbour edges join and those of the nearest centroids, never all k² of them: O(n · edges +
+    k · centroids) pairs. The centroids' neighbours take O(k² d / 2) time.
+    """
+    numbers = np.array([c for c, members in clusters.members.items() if len(members) >= least], np.int64)
+    if len(numbers) < 2:
+        return numbers[:0], numbers[:0]
+    place = np.full(max(clusters.members) + 1, -1, np.int64)
+    place[numbers] = np.arange(len(numbers))
+    label = place[clusters.label]
+    linked = neighbors[:, :EDGES]
+    a, b = np.repeat(label, linked.shape[1]), np.where(linked >= 0, label[linked], -1).ravel()
+    usable = (a >= 0) & (b >= 0) & (a != b)
+    keys = [_keys(a[usable], b[usable], len(numbers))]
+    if centroids:
+        count = min(centroids, len(numbers) - 1)
+        centres = np.stack([vectors[clusters.members[int(c)]].mean(axis=0, dtype=np.float64) for c in numbers])
+        near = neighbors_in_memory(centres.astype(np.float32), count, "euclidean").index.astype(np.int64)
+        keys.append(_keys(np.repeat(np.arange(len(numbers)), count), near.ravel(), len(numbers)))
+    key = np.unique(np.concatenate(keys))
+    return numbers[key // len(numbers)], numbers[key % len(numbers)]
+
+
+def _keys(a: Ints, b: Ints, count: int) -> Ints:
+    return np.unique(np.minimum(a, b) * count + np.maximum(a, b))
+
+
+class Looks:
+    """One look at a cluster: the probabilities of all pairs of its (at most 300) members, and the pair that people are asked."""
+
+    def __init__(self, vectors: NDArray[np.float32], pairs: PairMap, members: Ints) -> None:
+        self.members = thinned(members)
+        bins = pairs.bins(between(vectors, self.members, self.members))
+        self._same: Floats = pairs.same[bins]
+        odds = pairs.odds[bins]
+        np.fill_diagonal(odds, 0.0)
+        # l(i) = Σ log p/(1-p), largest first; equal ones in the order of items
+        self.central: Ints = self.members[np.argsort(-odds.sum(axis=1), kind="stable")]
+
+    @property
+    def leader(self) -> int:
+        return int(self.central[0])
+
+    def compactness(self) -> float:
+        """Return the mean probability of each item with the members of middle rank."""
+        size = len(self.members)
+        ranked = -np.sort(-self._same, axis=1)
+        low = size // 2
+        return float(ranked[:, low : max(low + 1, low + int(np.sqrt(size)))].mean())
+
+    def other(self, seed: int) -> int:
+        """Return the item of middle rank that people compare the central one with."""
+        at = int(np.flatnonzero(self.members == self.leader)[0])
+        ranked = self.members[np.argsort(-self._same[at], kind="stable")]
+        ranked = ranked[ranked != self.leader]
+        low, high = (int(share * len(self.members)) for share in _MIDDLE)
+        low = min(low, len(ranked) - 1)
+        # The draw depends on the cluster and the seed alone: not on what was asked before it.
+        chance = np.random.default_rng([seed, self.leader, len(self.members)])
+        return int(ranked[chance.integers(low, min(max(high, low + 1), len(ranked)))])

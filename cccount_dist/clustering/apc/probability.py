@@ -1,7 +1,7 @@
-"""P(same | distance): a falling isotonic map, fitted on pairs with pseudo labels and refitted where people's answers are known.
+"""P(same) of two items by their distance and of two clusters by their items, and how the map from distance is learned.
 
-Pairs are neighbours *and* random ones: fitted on neighbours alone, every larger distance would get the probability of the
-farthest neighbour. Distances go into 4,096 bins, so a fit takes O(pairs) time and constant memory; a look-up is one table entry.
+The map is isotonic and falls; clusters follow equations (2) to (5) of the paper. Distances go into 4,096 bins, so a fit takes
+O(pairs) time and constant memory; a look-up is one table entry. A pair of clusters takes at most 90,000 distances.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # numba infers the types of compiled functions from their arguments.
@@ -11,17 +11,23 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from sklearn.isotonic import isotonic_regression
 
 from cccount_dist.clustering.distance import squared_distance
 from cccount_dist.clustering.evidence.kernels import OPTIONS
+from cccount_dist.clustering.evidence.logistic import prior
+from cccount_dist.clustering.evidence.micro import make_micro
+from cccount_dist.clustering.evidence.partition import Builder, Evidence
+from cccount_dist.clustering.kmeans import kmeans
+from cccount_dist.sampling.types import SAME
 
 BINS = 4096
 SURE = 1e-4  # no pair is surer than this
 RANDOM_PAIRS, MOST_RANDOM = 10, 500_000  # for each item, and in all
+MOST = 300  # items of a cluster that quadratic work looks at
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Link = tuple[int, int, float]  # u, v, 1 or 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,10 @@ class FitPairs:
 
 
 def fit_pairs(vectors: NDArray[np.float32], neighbors: NDArray[np.int32], seed: int) -> FitPairs:
-    """Return all neighbour pairs and ten random pairs for each item, at most half a million of those."""
+    """Return all neighbour pairs and ten random pairs for each item, at most half a million of those.
+
+    Fitted on neighbours alone, every larger distance would get the probability of the farthest neighbour.
+    """
     items, k = neighbors.shape
     random = np.random.default_rng(seed)
     count = min(RANDOM_PAIRS * items, MOST_RANDOM)
@@ -59,6 +68,8 @@ def fit_pairs(vectors: NDArray[np.float32], neighbors: NDArray[np.int32], seed: 
 
 def fit_map(squared: Floats, same: NDArray[np.bool_]) -> PairMap:
     """Return the isotonic map of these pairs."""
+    from sklearn.isotonic import isotonic_regression  # takes a second to load, and a replay from a snapshot fits nothing
+
     low, high = float(squared.min()), float(squared.max())
     scale = BINS / max(high - low, 1e-12)
     bins = np.minimum(((squared - low) * scale).astype(np.int64), BINS - 1)
@@ -96,3 +107,152 @@ def bin_of(squared, low, scale, bins):
     if at <= 0.0:
         return 0
     return min(int(at), bins - 1)
+
+
+@njit(**OPTIONS)
+def likeliest(vectors, neighbors, items, firm, label, same, low, scale, nearest, least):
+    """Return for each item the label of highest P₊ with the nearest members among its firm neighbours, -1 if none is above
+    `least`. Of equal ones the nearest wins."""
+    out = np.full(len(items), -1, np.int64)
+    count, total = np.zeros(neighbors.shape[1], np.int64), np.zeros(neighbors.shape[1])
+    found = np.empty(neighbors.shape[1], np.int64)
+    for at in range(len(items)):
+        labels = 0
+        for near in neighbors[items[at]]:
+            if near < 0 or not firm[near]:
+                continue
+            which = 0
+            while which < labels and found[which] != label[near]:
+                which += 1
+            if which == labels:
+                found[which], count[which], total[which] = label[near], 0, 0.0
+                labels += 1
+            if count[which] < nearest:
+                count[which] += 1
+                total[which] += same[bin_of(squared_distance(vectors, items[at], near), low, scale, len(same))]
+        best = least
+        for which in range(labels):
+            plus = (1.0 + total[which]) / (2.0 + count[which])
+            if plus > best:
+                best, out[at] = plus, found[which]
+    return out
+
+
+def thinned(members: Ints) -> Ints:
+    """Return at most 300 of the members, evenly spread: of a larger cluster every so-manieth is looked at."""
+    return members if len(members) <= MOST else members[np.linspace(0, len(members) - 1, MOST).astype(np.int64)]
+
+
+def merge_probability(
+    kind: str,
+    vectors: NDArray[np.float32],
+    pairs: PairMap,
+    clusters: tuple[Ints, Ints],
+    wanted: tuple[Ints, Ints],
+    central: Ints,
+    nearest: int,
+) -> Floats:
+    """Return the probability that each of the wanted pairs of clusters is one, with l = log p/(1-p):
+
+        P  = σ(Σ l) over all pairs of items            P× = σ(Σ l) over each item's nearest members of the other cluster
+        P₊ = (1 + Σ p) / (2 + count) over the same     P_c = p of the two central items
+
+    The smaller cluster's items look for their nearest members in the larger one. P₊ has one pair of each kind added, as the
+    authors' program has.
+
+    Parameters
+    ----------
+    clusters : members of all clusters one after the other, each at most 300, and where each cluster begins
+    wanted : first and second cluster of each pair
+    central : central item of each cluster; only `centre` needs it
+    """
+    first, second = wanted
+    if kind == "centre":
+        return pairs.same[pairs.bins(distances(vectors, central[first], central[second]))]
+    every, near, total, count = _sums(
+        vectors, *clusters, first, second, pairs.low, pairs.scale, pairs.same, pairs.odds, nearest, kind == "all"
+    )
+    if kind == "plus":
+        return np.asarray((1.0 + total) / (2.0 + count))
+    odds = every if kind == "all" else near
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(odds, -700.0, 700.0))))
+
+
+@njit(**OPTIONS)
+def _sums(vectors, members, start, first, second, low, scale, same, odds, nearest, all_pairs):
+    """Return for each pair the sums of log-odds over all pairs and over the nearest ones, of p over those, and their count."""
+    out = np.zeros((4, len(first)))
+    close = np.empty(nearest)
+    bins = len(odds)
+    for p in range(len(first)):
+        a, b = first[p], second[p]
+        if start[a + 1] - start[a] > start[b + 1] - start[b]:
+            a, b = b, a
+        for x in range(start[a], start[a + 1]):
+            held = 0
+            for y in range(start[b], start[b + 1]):
+                squared = squared_distance(vectors, members[x], members[y])
+                if all_pairs:
+                    out[0, p] += odds[bin_of(squared, low, scale, bins)]
+                if held < nearest or squared < close[held - 1]:
+                    at = min(held, nearest - 1)
+                    while at > 0 and close[at - 1] > squared:
+                        close[at] = close[at - 1]
+                        at -= 1
+                    close[at] = squared
+                    held = min(held + 1, nearest)
+            for t in range(held):
+                place = bin_of(close[t], low, scale, bins)
+                out[1, p] += odds[place]
+                out[2, p] += same[place]
+            out[3, p] += held
+    return out
+
+
+def entropy_drop(a: Floats, b: Floats, items: int) -> Floats:
+    """Return Δh: how much the entropy of a clustering falls when clusters of these sizes are joined; the gain is ∝ P · Δh.
+
+    Δh = [(a+b) log(a+b) - a log a - b log b] / n
+
+    >>> entropy_drop(np.array([1.0]), np.array([1.0]), 2).round(4).tolist()
+    [0.6931]
+    """
+    drop: Floats = ((a + b) * np.log(a + b) - a * np.log(a) - b * np.log(b)) / items
+    return drop
+
+
+def pseudo_classes(vectors: NDArray[np.float32], neighbors: NDArray[np.int32], classes: int, seed: int) -> NDArray[np.int64]:
+    """Return a class for every item: by k-means if the number of classes is given, by the graph if it is 0.
+
+    The paper's k-means wants the true K. Here the classes are blocks of the k-reciprocal neighbour graph: merged up to the level
+    at which a logistic model, the same for all collections, says that two blocks are one (`evidence/`, before its first
+    question). k-means can be had for comparison. Time and memory as in `evidence/micro.py`.
+    """
+    if classes:
+        return kmeans(vectors, min(classes, len(vectors)), seed=seed).labels
+    _, micro = make_micro(vectors, neighbors)
+    nothing = np.empty(0, np.int64)
+    blocks = Builder(micro).whole(prior(), 0.0, Evidence(nothing, nothing, np.empty(0))).block
+    return blocks[micro.label]
+
+
+def refitted(sample: FitPairs, pseudo: Ints, cluster: Ints, links: list[Link]) -> PairMap:
+    """Return the map learned again, with what people said in the place of the pseudo classes where it is known.
+
+    An answer about two central items speaks for their clusters (n,): a pair of items inside a cluster that people joined is the
+    same, a pair across two clusters that people found different is different; all others keep their pseudo label.
+    O(pairs of the fit).
+    """
+    label = np.unique(cluster, return_inverse=True)[1].astype(np.int64)
+    count = int(label.max()) + 1
+    first, second = label[sample.first], label[sample.second]
+    same = pseudo[sample.first] == pseudo[sample.second]
+    ends = label[np.array([(u, v) for u, v, _ in links], np.int64).reshape(-1, 2)]
+    yes = np.array([value == SAME for _, _, value in links], bool)
+    joined = np.zeros(count, bool)
+    joined[ends[yes & (ends[:, 0] == ends[:, 1]), 0]] = True
+    same |= (first == second) & joined[first]
+    apart = ends[~yes & (ends[:, 0] != ends[:, 1])]
+    keys = np.unique(apart.min(axis=1) * count + apart.max(axis=1))
+    same &= ~np.isin(np.minimum(first, second) * count + np.maximum(first, second), keys)
+    return fit_map(sample.squared, same)

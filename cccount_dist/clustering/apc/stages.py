@@ -1,23 +1,30 @@
 """Which tests are due, best first: pairs of clusters above a falling threshold P_l, and at the end the outliers.
 
-A stage's list is made once, when every question of the stage before is answered; pairs whose clusters were joined meanwhile stand
-for the joined ones, those of split clusters are dropped. Merge probabilities are kept from stage to stage, because a cluster's
-number always means the same items. Time of a stage: its new pairs.
+Outliers are FPC's clusters of one or two items. Merge probabilities are kept from stage to stage, because a cluster's number
+always means the same items. Time of a stage: its new pairs, and O(outliers · k) at the end.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from cccount_dist.clustering.apc.candidates import candidate_pairs
-from cccount_dist.clustering.apc.clusters import Clusters
-from cccount_dist.clustering.apc.merging import entropy_drop, merge_probability, thinned
-from cccount_dist.clustering.apc.outliers import OUTLIER, target
-from cccount_dist.clustering.apc.probability import Floats, Ints, PairMap
-from cccount_dist.clustering.apc.purity import Looks
+from cccount_dist.clustering.apc.clusters import Clusters, Looks, candidate_pairs
+from cccount_dist.clustering.apc.probability import (
+    Floats,
+    Ints,
+    PairMap,
+    distances,
+    entropy_drop,
+    likeliest,
+    merge_probability,
+    thinned,
+)
 from cccount_dist.clustering.apc.steps import Ground
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.types import DIFFERENT
+
+OUTLIER = 2  # items of a cluster up to which it is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +38,11 @@ class Due:
 
 
 class Stages:
-    """Makes one list after the other."""
+    """Makes one list after the other.
+
+    A stage's list is made once, when every question of the stage before is answered; pairs whose clusters were joined meanwhile
+    stand for the joined ones, those of split clusters are dropped.
+    """
 
     def __init__(self, ground: Ground, clusters: Clusters, known: Constraints) -> None:
         self._ground = ground
@@ -57,7 +68,15 @@ class Stages:
         if not self._ground.parameters.outliers or (self._in_outliers and not asked):
             return []
         self._in_outliers = True
-        return self._outliers()
+        return self._outliers(self._refused)
+
+    def coming(self) -> Iterator[Due]:
+        """Yield what later lists would hold if nothing changed any more, the next list first; changes nothing."""
+        if not self._in_outliers:
+            for level in self._levels[self._at :]:
+                yield from self._joins(level)
+        if self._ground.parameters.outliers:
+            yield from self._outliers({item: set(refused) for item, refused in self._refused.items()})
 
     def _joins(self, level: float) -> list[Due]:
         ground, clusters = self._ground, self._clusters
@@ -114,7 +133,7 @@ class Stages:
             parameters.nearest,
         )  # fmt: skip
 
-    def _outliers(self) -> list[Due]:
+    def _outliers(self, tried: dict[int, set[int]]) -> list[Due]:
         """Each outlier and the cluster that it is nearest to among those that it was not tried with, the best gain first."""
         ground, clusters = self._ground, self._clusters
         found: list[Due] = []
@@ -122,10 +141,44 @@ class Stages:
             if len(members) > OUTLIER:
                 continue
             item = int(members[0])
-            refused = self._refused.setdefault(item, set())
-            if (chosen := target(ground, clusters, number, refused)) is not None:
+            refused = tried.setdefault(item, set())
+            if (chosen := _target(ground, clusters, number, refused)) is not None:
                 refused.add(chosen[0])
                 sizes = np.array([len(members)], float), np.array([clusters.size(chosen[0])], float)
                 gain = chosen[1] * float(entropy_drop(*sizes, len(clusters.label))[0])
                 found.append(Due(number, chosen[0], gain, outlier=True))
         return sorted((due for due in found if due.gain >= ground.parameters.stop), key=lambda due: (-due.gain, due.first))
+
+
+def attached(ground: Ground, label: Ints, loose: Ints) -> Ints:
+    """Return the labels with each loose item in the cluster of highest P₊, if that is high enough.
+
+    FPC leaves an item alone if its log-odds with all members of every cluster add up to less than nothing; P₊ with the nearest
+    members often says more.
+    """
+    firm = np.ones(len(label), bool)
+    firm[loose] = False
+    pairs, parameters = ground.pairs, ground.parameters
+    found = likeliest(
+        ground.vectors, ground.neighbors, loose, firm, label, pairs.same, pairs.low, pairs.scale,
+        parameters.nearest, parameters.attach,
+    )  # fmt: skip
+    out = label.copy()
+    out[loose] = np.where(found >= 0, found, label[loose])
+    return out
+
+
+def _target(ground: Ground, clusters: Clusters, number: int, refused: set[int]) -> tuple[int, float] | None:
+    """Return the cluster of the nearest neighbour that is no outlier and not refused, and the probability of that pair."""
+    near, p = _likeness(ground, int(clusters.members[number][0]))
+    for other, same in zip(clusters.label[near].tolist(), p.tolist(), strict=True):
+        if other != number and other not in refused and clusters.size(other) > OUTLIER:
+            return other, same
+    return None
+
+
+def _likeness(ground: Ground, item: int) -> tuple[Ints, Floats]:
+    """The neighbours of an item, and the probabilities that they are the same."""
+    near = ground.neighbors[item][ground.neighbors[item] >= 0]
+    squared = distances(ground.vectors, np.full(len(near), item), near)
+    return near, ground.pairs.same[ground.pairs.bins(squared)]

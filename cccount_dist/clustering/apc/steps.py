@@ -4,16 +4,16 @@ A program yields (u, v, purpose) and is sent the answer: 1 same, 0 different, No
 answers that it needs, so one that nobody has answered yet can be dropped without a trace. Unsure never joins and never splits.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.apc.clusters import Clusters
+from cccount_dist.clustering.apc.clusters import SMALL, Clusters, Looks
 from cccount_dist.clustering.apc.parameters import ApcParameters
 from cccount_dist.clustering.apc.probability import FitPairs, Ints, PairMap, between
-from cccount_dist.clustering.apc.purity import SMALL, Looks
+from cccount_dist.clustering.present import PresentRows
 from cccount_dist.sampling.types import DIFFERENT, SAME
 
 Asking = tuple[int, int, str]
@@ -24,13 +24,20 @@ Program = Generator[Asking, float | None, None]
 class Ground:
     """What the programs stand on. The map is replaced when it is refitted."""
 
-    vectors: NDArray[np.float32]
-    neighbors: NDArray[np.int32]
+    rows: PresentRows
     pairs: PairMap
     parameters: ApcParameters
     seed: int
     sample: FitPairs  # what the map was fitted on
     pseudo: Ints  # (n,) classes that it was fitted with
+
+    @property
+    def vectors(self) -> NDArray[np.float32]:
+        return self.rows.vectors
+
+    @property
+    def neighbors(self) -> NDArray[np.int32]:
+        return self.rows.neighbors
 
 
 def join_test(ground: Ground, clusters: Clusters, first: int, second: int) -> Program:
@@ -51,6 +58,22 @@ def outlier_test(ground: Ground, clusters: Clusters, outlier: int, target: int) 
     answer = yield item, clusters.leader[target], "outlier"
     if answer == SAME:
         clusters.join(outlier, target)
+
+
+def first_questions(ground: Ground, clusters: Clusters, first: int, second: int, *, outlier: bool) -> Iterator[Asking]:
+    """Yield what a test would ask first, as long as both clusters are pure; changes nothing."""
+    leaders = []
+    for number in (first, second):
+        leader = clusters.leader.get(number)
+        if leader is None and (len(members := clusters.members[number]) == 1 or (outlier and number == first)):
+            leader = int(members[0])
+        if leader is None:
+            looks = Looks(ground.vectors, ground.pairs, clusters.members[number])
+            leader = looks.leader
+            if looks.compactness() <= ground.parameters.compactness:
+                yield leader, looks.other(ground.seed), "purity"
+        leaders.append(leader)
+    yield leaders[0], leaders[1], "outlier" if outlier else "join"
 
 
 def _pure(ground: Ground, clusters: Clusters, number: int) -> Generator[Asking, float | None, bool]:

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cccount_dist.clustering.evidence.logistic import Model, probability
 from cccount_dist.clustering.evidence.micro import Micro
-from cccount_dist.clustering.evidence.model import Model, probability
 from cccount_dist.clustering.evidence.partition import Evidence, Floats, Ints
-from cccount_dist.clustering.evidence.rates import Rates
 from cccount_dist.clustering.evidence.representatives import pick
 from cccount_dist.clustering.evidence.topics import Topic
+from cccount_dist.clustering.evidence.worth import Rates
 
 OPEN, UNSURE, DIFFERENT, SAME = -2, -1, 0, 1
 _ROW = np.dtype([
@@ -111,11 +111,14 @@ class Cases:
         return np.stack([pairs["u"], pairs["v"]], axis=1)
 
 
-def summed(micro: Micro, cases: Cases, evidence: Floats) -> Evidence:
-    """Return the evidence between micro-clusters."""
+def summed(micro: Micro, cases: Cases, evidence: Floats, outside: tuple[Ints, Ints, Floats] | None = None) -> Evidence:
+    """Return the evidence between micro-clusters; `outside`: that of pairs which are known from elsewhere."""
     counts = evidence != 0.0
     a, b = micro.label[cases.rows["u"][counts]].astype(np.int64), micro.label[cases.rows["v"][counts]].astype(np.int64)
+    weights = evidence[counts]
+    if outside is not None and len(outside[0]):
+        a, b, weights = (np.concatenate(both) for both in zip((a, b, weights), outside, strict=True))
     key, inverse = np.unique(np.minimum(a, b) * micro.count + np.maximum(a, b), return_inverse=True)
-    value = np.bincount(inverse, weights=evidence[counts], minlength=len(key)).astype(np.float64)
+    value = np.bincount(inverse, weights=weights, minlength=len(key)).astype(np.float64)
     apart = key // micro.count != key % micro.count
     return Evidence((key // micro.count)[apart], (key % micro.count)[apart], value[apart])

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from cccount_dist.clustering.evidence.agglomerate import CAUTION, MARGIN, agglomerate, pair_features
 from cccount_dist.clustering.evidence.bridges import bridges
-from cccount_dist.clustering.evidence.layout import held_by, laid_out, shared, spoken_for, staying
+from cccount_dist.clustering.evidence.logistic import Model
+from cccount_dist.clustering.evidence.loops import held_by, laid_out, shared, spoken_for, staying
 from cccount_dist.clustering.evidence.micro import Micro
-from cccount_dist.clustering.evidence.model import Model
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -115,6 +115,11 @@ class Builder:
         nothing, none = np.empty(0, np.int64), np.empty(0)
         self._no_merges = Merges(nothing, nothing, nothing, nothing, none, none, none, np.empty((0, 4)))
 
+    @property
+    def micro_features(self) -> Floats:
+        """(P, 4) of the pairs of micro-clusters, in the order of `micro.first` and `micro.second`."""
+        return self._micro_pairs.features
+
     def whole(self, model: Model, theta: float, evidence: Evidence) -> Partition:
         """Merge from the micro-clusters up, and then blocks with near centroids."""
         micro, m = self.micro, self.micro.count
@@ -164,7 +169,9 @@ class Builder:
         broken = np.zeros(self.micro.count, bool)
         inside = group[evidence.first] == group[evidence.second]
         broken[group[evidence.first[inside & (evidence.value < 0)]]] = True
-        return number[glued[~broken[group[glued[:, 0]]] & (number[glued[:, 0]] >= 0)]]
+        # Where a "different" inside a group was taken back, parts of it are in blocks that stay until all is merged anew.
+        loose = (number[glued] >= 0).all(axis=1)
+        return number[glued[~broken[group[glued[:, 0]]] & loose]]
 
     def _loosened(self, old: Partition, gone: NDArray[np.bool_], loose: Ints) -> Units:
         """The blocks that stay, and after them the micro-clusters of the others."""

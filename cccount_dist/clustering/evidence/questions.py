@@ -13,8 +13,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cccount_dist.clustering.evidence.kernels import OPTIONS
+from cccount_dist.clustering.evidence.logistic import CLIP, FEATURES, Model
 from cccount_dist.clustering.evidence.micro import Micro
-from cccount_dist.clustering.evidence.model import CLIP, FEATURES, Model
 from cccount_dist.clustering.evidence.partition import Floats, Partition
 
 LEAST_F = 0.3  # whatever is expected: first answers say little about it, and a low threshold makes one block of many classes

@@ -4,8 +4,10 @@ Every purpose begins with "confirm": an answer that follows from others is no vo
 even where the closure knows. With 5 % wrong answers, inferred votes made the groups worse on market20 and digits.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +44,34 @@ def again_about(topic: Topic, case: int) -> Topic:
     return replace(topic, purpose=f"{topic.purpose.removesuffix(_AGAIN)}{_AGAIN}", case=case)
 
 
+class Topics:
+    """Topics one after another: first those that are told, then the `count` most valuable ones, worked out when they are wanted.
+
+    A snapshot keeps how many were taken: the list is then begun again and goes on from there.
+    """
+
+    __unsaved__: ClassVar = ("_source",)
+
+    def __init__(
+        self, first: Sequence[Topic], micro: Micro, partition: Partition, worth: Worth, count: int, unsure: NDArray[np.int64]
+    ) -> None:
+        self._first = first
+        self._of = micro, partition, worth, count, unsure
+        self._taken = 0
+        self._source: Iterator[Topic] | None = None
+
+    def following(self) -> Topic | None:
+        """Return the next topic; None after the last one."""
+        if self._source is None:
+            self._source = islice(chain(self._first, topics(*self._of)), self._taken, None)
+        self._taken += 1
+        return next(self._source, None)
+
+
 def topics(micro: Micro, partition: Partition, worth: Worth, count: int, unsure: NDArray[np.int64]) -> Iterator[Topic]:
     """Yield the `count` most valuable topics, most valuable first."""
+    if not count:
+        return
     pair, merge = best_first(worth.pair, count), best_first(worth.merge, count)
     value = np.concatenate([worth.pair[pair], worth.merge[merge]])
 

@@ -9,35 +9,28 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.hacc.condense import MicroClusters, condense
-from cccount_dist.clustering.hacc.consensus import RUNS, Labels, many_runs
+from cccount_dist.clustering.hacc.beliefs import Labels, many_runs
+from cccount_dist.clustering.hacc.hacc_sampler import ActiveHacc
 from cccount_dist.clustering.hacc.knowledge import Knowledge
-from cccount_dist.clustering.hacc.present import PresentItems
-from cccount_dist.clustering.hacc.problem import MOST_UNITS, central_items, condensed, plain
-from cccount_dist.clustering.hacc.sampler import ActiveHacc
+from cccount_dist.clustering.hacc.parameters import HaccParameters
+from cccount_dist.clustering.hacc.units import MOST_UNITS, MicroClusters, central_items, condense, condensed, plain
 from cccount_dist.clustering.methods import GroupingInputs, check_clusters
+from cccount_dist.clustering.present import PresentItems
 from cccount_dist.clustering.result import Grouping
 from cccount_dist.sampling.types import Sampler
 from storage.errors import InputError
 
+ONE_A_CLUSTER = 16  # questions that may be open, up to which each must be about clusters of its own
 UNITS = 2_000  # micro-clusters that a larger collection is condensed to: about half a second for a question
-_PARAMETERS = ("runs", "units", "effects")
 
 
-def hacc(inputs: GroupingInputs) -> Sampler[Grouping]:
-    """Return a new Active-HACC sampler.
-
-    Parameters (`inputs.parameters`)
-    --------------------------------
-    runs : k-means runs behind the probabilities
-    units : condense the items to so many micro-clusters; 0 means none up to 5,000 items and 2,000 above
-    effects : `exact`, or `local` for the paper's approximation H2
-    """
-    effects = inputs.parameters.get("effects", "exact")
-    if effects not in ("exact", "local"):
-        raise InputError(f"effects is {effects!r}: use exact or local")
+def hacc(inputs: GroupingInputs, given: HaccParameters) -> Sampler[Grouping]:
+    """Return a new Active-HACC sampler."""
     present = present_items(inputs)
-    return PresentItems(ActiveHacc(knowledge_of(inputs, present), local=effects == "local"), present, len(inputs.neighbors))
+    local = given.effects == "local"
+    most_open = given.open if given.open > ONE_A_CLUSTER else None
+    sampler = ActiveHacc(knowledge_of(inputs, present), local=local, most_open=most_open)
+    return PresentItems(sampler, present, len(inputs.neighbors))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +53,13 @@ class Units:
 def units_of(inputs: GroupingInputs, present: NDArray[np.int64] | None = None) -> Units:
     """Return the units of the items that have a vector, numbered as in `present`; condensed if there are too many."""
     present = present_items(inputs) if present is None else present
-    if unknown := sorted(set(inputs.parameters) - set(_PARAMETERS)):
-        raise InputError(f"hacc has no parameter {unknown[0]!r}: it takes {', '.join(_PARAMETERS)}")
+    given = HaccParameters.read(inputs.parameters, "hacc")
     if inputs.clusters is None:
         raise InputError(
             "hacc needs the number of clusters: give --clusters K, or run `cccount count` first, and its estimate is taken"
         )
     check_clusters(inputs.clusters, len(present))
-    runs, units = _number(inputs, "runs", RUNS), _number(inputs, "units", 0)
+    runs, units = given.runs, given.units
     vectors = inputs.vectors[present] if len(present) < len(inputs.vectors) else inputs.vectors
     if units == 0 and len(present) <= MOST_UNITS:
         return Units(vectors, None, vectors, np.ones(len(vectors), np.int64), inputs.clusters, inputs.seed, runs)
@@ -96,10 +88,3 @@ def knowledge_of(inputs: GroupingInputs, present: NDArray[np.int64]) -> Knowledg
         return Knowledge(plain(units.vectors, labels), units.clusters)
     rebuild = partial(condensed, units.vectors, units.micro, labels)
     return Knowledge(rebuild(()), units.clusters, units.micro, rebuild)
-
-
-def _number(inputs: GroupingInputs, name: str, default: int) -> int:
-    value = inputs.parameters.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InputError(f"{name} is {value!r}: it must be a whole number, 0 or more")
-    return value

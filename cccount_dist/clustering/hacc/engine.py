@@ -1,8 +1,7 @@
 """The question with the largest expected change of the clustering (eq. 5-7 of the paper), exactly, without trying every pair.
 
 E(i, j) = (1 - P) (1 - J) for two units of one cluster, P (1 - J) otherwise: P is the probability that they are the same, J the
-Jaccard coefficient of the clusterings before and after the answer that changes something. A group's value is at most its best P
-or 1 - P, so groups are simulated from the largest bound down, until none can win. Equal values: the smallest (i, j).
+Jaccard coefficient of the clusterings before and after the answer that changes something. Equal values: the smallest (i, j).
 Time O(n²) and O(m) for each dirty merge of a simulated group; memory about 40 n² bytes, the order of pairs included.
 """
 
@@ -15,14 +14,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.hacc.forest import Bytes, Forest, Int32s, Int64s, compiled
-from cccount_dist.clustering.hacc.groups import NONE, SPLIT, groups_of
-from cccount_dist.clustering.hacc.history import history_of
-from cccount_dist.clustering.hacc.levels import Level, levels_of
-from cccount_dist.clustering.hacc.order import Order
-from cccount_dist.clustering.hacc.simulate import new_scratch, simulate_until
+from cccount_dist.clustering.hacc.beliefs import EXCLUDED, Beliefs
+from cccount_dist.clustering.hacc.forest import Bytes, Forest, Int32s, Int64s, Order, compiled
+from cccount_dist.clustering.hacc.realrun import NONE, SPLIT, Groups, Level, Run, groups_of, history_of, levels_of
+from cccount_dist.clustering.hacc.simulate import ROWS_EXHAUSTED, Scratch, jaccard_after, new_scratch
 
-EXCLUDED = 255  # in the matrix of agreements: this pair is not to be asked
 _THREADS_FROM = 300  # leaves; below, starting a thread takes longer than it saves
 _ROWS = 64  # dirty trees that the scratch memory has room for at first
 
@@ -37,21 +33,11 @@ class Choice:
     split: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Beliefs:
-    """How often each pair of units fell into one cluster in `runs` clusterings; P = (count + 1) / (runs + 2)."""
-
-    agreements: Bytes  # (n, n) symmetric; EXCLUDED for pairs that are not to be asked
-    runs: int
-
-    def probability(self) -> NDArray[np.float64]:
-        """Return P for every count."""
-        table: NDArray[np.float64] = (np.arange(256, dtype=np.float64) + 1.0) / (self.runs + 2.0)
-        return table
-
-
 class Engine:
-    """All scores of one state of knowledge; `best` may be called again for the best question in other clusters"""
+    """All scores of one state of knowledge; `best` may be called again for the best question in other clusters.
+
+    A group's value is at most its best P or 1 - P, so groups are simulated from the largest bound down, until none can win.
+    """
 
     def __init__(self, order: Order, forest: Forest, beliefs: Beliefs, *, threads: int | None = None) -> None:
         self.forest = forest
@@ -178,3 +164,108 @@ def best_pairs(agreements: Bytes, probability: NDArray[np.float64], leaf: Int32s
                     bound[group] = value
                     pairs[group, 0], pairs[group, 1] = i, j
     return bound, pairs, closed
+
+
+@compiled  # type: ignore[untyped-decorator, unused-ignore]
+def simulate_until(numbers: Int64s, table: Int32s, level: Int64s, bound: NDArray[np.float64], jaccard: NDArray[np.float64],
+                   best: NDArray[np.float64], wanted: int, together: int, runs: tuple[Run, ...],
+                   scratches: tuple[Scratch, ...], stop_early: int) -> int:  # fmt: skip
+    """Simulate these groups in turn; a group whose bound is below the best value so far cannot win, nor can any after it.
+
+    Return the place of the first group that was not dealt with. Threads share `best` without a lock: a stale value costs
+    a simulation that was not needed, and never changes a result.
+    """
+    luck = np.zeros(2, np.int64)
+    for place in range(numbers.shape[0]):
+        group = numbers[place]
+        if stop_early and bound[group] < best[0]:
+            break
+        if jaccard[group] < 0.0:
+            value = jaccard_after(table[group], wanted, together, runs[level[group]], scratches[level[group]], luck)
+            if value == ROWS_EXHAUSTED:
+                return place
+            jaccard[group] = value
+        best[0] = max(best[0], bound[group] * (1.0 - jaccard[group]))
+    return len(numbers)
+
+
+class LocalEngine(Engine):
+    """The paper's H2, with the interface of the exact engine: an answer is taken to change only the clusters of the two items.
+
+    An approximation, and labelled as one. "Different" cuts a cluster's spanning tree at the link that joined the two items;
+    "same" unites two clusters. So J has a closed form and nothing is simulated. Time O(n²), memory 4 m² bytes beside the order
+    and the beliefs.
+    """
+
+    def __init__(self, order: Order, forest: Forest, beliefs: Beliefs) -> None:
+        self.forest = forest
+        self.beliefs = beliefs
+        self.simulated = 0
+        self._threads = 1
+        self._cluster = forest.cluster_of_nodes()
+        self._together = pairs_within(forest)
+        rank = forest.merges[: forest.kept, 2]
+        ends = np.stack((forest.leaf[order.first[rank]], forest.leaf[order.second[rank]]), axis=1)
+        lost, of_pair = _cuts(forest.merges, ends, forest.low, forest.high, forest.weight, forest.leaves)
+        table = np.full((forest.kept, 4), SPLIT, np.int32)
+        table[:, 0] = np.arange(forest.kept)
+        table[:, 1:3] = forest.merges[: forest.kept, :2]
+        self._groups = Groups(table, of_pair)
+        self._jaccard = (self._together - lost) / max(self._together, 1)
+
+    def _last_merge(self) -> tuple[Int64s, int]:
+        clusters = self._cluster[: self.forest.leaves]
+        size = np.bincount(clusters, weights=self.forest.weight[: self.forest.leaves]).astype(np.int64)
+        return size[clusters], 0
+
+    def _simulate(self, *_: object, **__: object) -> None:
+        """Nothing is simulated: every value has a closed form."""
+
+
+@compiled  # type: ignore[untyped-decorator, unused-ignore]
+def _cuts(merges: Int32s, ends: Int32s, low: Int32s, high: Int32s, weight: Int64s, leaves: int) -> tuple[Int64s, Int32s]:
+    """Return for each merge that is kept how many pairs of items its link holds together, and the merge that joins each pair."""
+    kept = ends.shape[0]
+    of_pair = np.full((leaves, leaves), NONE, np.int32)
+    head = np.full(leaves, -1, np.int32)  # links of a leaf, chained; link 2 t leads from ends[t, 0] to ends[t, 1], 2 t + 1 back
+    following = np.empty(2 * kept, np.int32)
+    for t in range(kept):
+        one, other = merges[t, 0], merges[t, 1]
+        of_pair[low[one] : high[one], low[other] : high[other]] = t
+        for side in range(2):
+            following[2 * t + side] = head[ends[t, side]]
+            head[ends[t, side]] = 2 * t + side
+    # Leaves of each tree from its root outwards; the weight behind a link is then summed from the outside in.
+    queue = np.empty(leaves, np.int32)
+    by = np.full(leaves, -1, np.int32)  # the link that led to a leaf
+    tree = np.full(leaves, -1, np.int32)
+    length = 0
+    for root in range(leaves):
+        if tree[root] >= 0:
+            continue
+        tree[root] = root
+        start = length
+        queue[length] = root
+        length += 1
+        while start < length:
+            leaf = queue[start]
+            start += 1
+            link = head[leaf]
+            while link >= 0:
+                far = ends[link >> 1, 1 - (link & 1)]
+                if tree[far] < 0:
+                    tree[far] = root
+                    by[far] = link
+                    queue[length] = far
+                    length += 1
+                link = following[link]
+    behind = weight[:leaves].copy()
+    for place in range(leaves - 1, -1, -1):
+        leaf = queue[place]
+        if by[leaf] >= 0:
+            behind[ends[by[leaf] >> 1, by[leaf] & 1]] += behind[leaf]
+    lost = np.empty(kept, np.int64)
+    for leaf in range(leaves):
+        if by[leaf] >= 0:
+            lost[by[leaf] >> 1] = behind[leaf] * (behind[tree[leaf]] - behind[leaf])
+    return lost, of_pair

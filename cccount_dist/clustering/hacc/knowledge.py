@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cccount_dist.clustering.hacc.condense import MicroClusters, contradicted
-from cccount_dist.clustering.hacc.engine import EXCLUDED
+from cccount_dist.clustering.hacc.beliefs import EXCLUDED
 from cccount_dist.clustering.hacc.forest import Bytes, Forest, compiled, grow
-from cccount_dist.clustering.hacc.problem import Problem
+from cccount_dist.clustering.hacc.units import MicroClusters, Problem, contradicted
 from cccount_dist.clustering.result import Grouping, numbered
 from cccount_dist.sampling.constraints import Conflict, Constraints, Link
 from cccount_dist.sampling.types import SAME, Answer
@@ -78,6 +77,8 @@ class Knowledge:
         for answer in answers:
             if answer.question_id not in self.asked:
                 raise InputError(f"question {answer.question_id} was answered, but only {len(self.asked)} were asked")
+            if (answer.question_id, answer.value) in self.answers.items():
+                continue  # heard before: to take it in again would put it behind the answers that contradict it
             name = str(answer.question_id)
             if self.answers.get(answer.question_id) is not None:
                 self._constraints.remove(name)

@@ -1,20 +1,92 @@
 """What the clustering would be after an answer: the run from merge t on, as a difference to the run that really happened.
 
-Only trees that differ from the real run are kept ("dirty"): at first X and Y, or X + Z and Y. Real merges of two clean trees are
-replayed; a clean tree whose merge is refused becomes dirty. A dirty tree has a row of nearness (`rows.py`). Whether it may join
-a tree that the row does not block is checked when its turn comes. Time O(m) for a dirty merge; `follow.py` is tried first.
+Only trees that differ from the real run are kept ("dirty"): at first X and Y, or X + Z and Y. As long as nothing but real merges
+happens, their links say which dirty tree takes what: this short way is tried first. The long way takes O(m) for a dirty merge.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cccount_dist.clustering.hacc.follow import Run, Scratch, follow_real_run, tree_of
-from cccount_dist.clustering.hacc.forest import Int32s, Int64s, compiled
-from cccount_dist.clustering.hacc.rows import NEAREST, block, is_blocked, largest, unite
+from cccount_dist.clustering.hacc.forest import Bytes, Int32s, Int64s, compiled
+from cccount_dist.clustering.hacc.realrun import NEAREST, Run, block, is_blocked, largest, unite
 
 ROWS_EXHAUSTED = -1.0
 _END = -1  # of a chain
 _TRIES, _RARELY = 32, 3  # the short way is given up if after 32 tries fewer than one in 3 led to the end
+
+Scratch = tuple[Int32s, Bytes, Int32s, Int32s, Bytes, Int32s, Int32s, Int32s, Int32s, Int64s, Int32s, Int64s, Int64s]
+
+
+@compiled  # type: ignore[untyped-decorator, unused-ignore]
+def _tree_of(up: Int32s, name: int) -> int:
+    """Return the tree that a node or a dirty tree is part of."""
+    while up[name] != name:
+        up[name] = up[up[name]]
+        name = up[name]
+    return name
+
+
+@compiled  # type: ignore[untyped-decorator, unused-ignore]
+def _follow_real_run(group: Int32s, needed: int, run: Run, scratch: Scratch) -> bool:
+    """Do the next `needed` real merges with two dirty trees; False if something else could happen before the last of them.
+
+    P is the real tree that X and Y became at merge t; now its items are shared out between the two dirty trees. When P takes a
+    tree W in the real run, the dirty tree at the end of that link takes it. If Z was glued to X, what Z's real tree Q takes goes
+    there too. Anything else would be a join that the real run refused, and its tree lies outside what P is in the end: so rows
+    are needed for the leaves outside only. Time O(T), and O(leaves outside P) for what the dirty trees take: next to nothing
+    where items chain into one large cluster.
+    """
+    first, second, leaf, merges, low, high, _, _, clean, stage = run
+    up, _, dirty, nearest, _, _, _, _, _, _, _, _, _ = scratch
+    nodes, leaves = clean.shape
+    t, q = group[0], group[3]
+    end = t + 1 + needed
+    if end > merges.shape[0]:
+        return False
+    p = leaves + t
+    for number in range(t + 1, end):
+        if merges[number, 0] == p or merges[number, 1] == p:
+            p = leaves + number
+    left, right = low[p], high[p]  # what P is in the end
+    for row in range(2):
+        nearest[row] = max(largest(dirty[row][:left]), largest(dirty[row][right:]))
+    p = leaves + t
+    for number in range(t + 1, end):
+        rank = merges[number, 2]
+        for row in range(2):
+            while nearest[row] >= 0 and NEAREST - nearest[row] < rank:
+                link = NEAREST - nearest[row]
+                tree = _tree_of(up, stage[t, leaf[first[link]]])
+                if tree == nodes + row:
+                    tree = _tree_of(up, stage[t, leaf[second[link]]])
+                if tree >= nodes:  # the two dirty trees stay apart; outside P there is only what Q brought
+                    tree = q
+                elif not is_blocked(dirty[row], low[tree], high[tree]):
+                    return False
+                block(dirty[row], low[tree], high[tree])
+                nearest[row] = max(largest(dirty[row][:left]), largest(dirty[row][right:]))
+        one, other, new = merges[number, 0], merges[number, 1], leaves + number
+        if p == one or p == other:  # noqa: SIM109  numba compiles this faster than a search in a tuple
+            taken = other if one == p else one
+            end_in_p = leaf[first[rank]]
+            if not low[p] <= end_in_p < high[p]:
+                end_in_p = leaf[second[rank]]
+            row = _tree_of(up, stage[t, end_in_p]) - nodes
+            if row == 0 and q >= 0 and is_blocked(clean[q], low[taken], high[taken]):
+                return False
+            p = new
+        elif q >= 0 and (q == one or q == other):  # noqa: SIM109
+            taken = other if one == q else one
+            row = 0
+            if is_blocked(clean[p], low[taken], high[taken]):
+                return False
+            q = new
+        else:
+            up[one] = up[other] = new
+            continue
+        near = unite(dirty[row][:left], clean[taken][:left])
+        nearest[row] = max(near, unite(dirty[row][right:], clean[taken][right:]))
+        up[taken] = nodes + row
+    return True
 
 
 def new_scratch(leaves: int, nodes: int, clusters: int, rows: int) -> Scratch:
@@ -107,7 +179,7 @@ def jaccard_after(group: Int32s, wanted: int, together: int, run: Run, scratch: 
     count, trees = _begin(group, run, scratch)
     if luck[0] < _TRIES or _RARELY * luck[1] >= luck[0]:
         luck[0] += 1
-        if follow_real_run(group, trees - wanted, run, scratch):
+        if _follow_real_run(group, trees - wanted, run, scratch):
             luck[1] += 1
             return _jaccard(count, together, run, scratch)
         _begin(group, run, scratch)
@@ -148,7 +220,11 @@ def _begin(group: Int32s, run: Run, scratch: Scratch) -> tuple[int, int]:
 
 @compiled  # type: ignore[untyped-decorator, unused-ignore]
 def _leave_real_run(t: int, trees: int, wanted: int, run: Run, scratch: Scratch) -> bool:
-    """Simulate from the stage on, whatever happens; False if there are too few rows."""
+    """Simulate from the stage on, whatever happens; False if there are too few rows.
+
+    Real merges of two clean trees are replayed; a clean tree whose merge is refused becomes dirty. A dirty tree has a row of
+    nearness (`realrun.py`). Whether it may join a tree that the row does not block is checked when its turn comes.
+    """
     first, second, leaf, merges, _, _, _, _, clean, stage = run
     up, consumed, dirty, nearest, alive, _, _, _, _, _, _, _, _ = scratch
     nodes, leaves = clean.shape
@@ -185,9 +261,9 @@ def _leave_real_run(t: int, trees: int, wanted: int, run: Run, scratch: Scratch)
             continue
         if row < 0:
             break  # a dead end
-        tree = tree_of(up, stage[t, leaf[first[rank]]])
+        tree = _tree_of(up, stage[t, leaf[first[rank]]])
         if tree == nodes + row:
-            tree = tree_of(up, stage[t, leaf[second[rank]]])
+            tree = _tree_of(up, stage[t, leaf[second[rank]]])
         if _may_join(row, tree, run, scratch):
             _join(row, tree, run, scratch)
             trees -= 1
@@ -202,7 +278,7 @@ def _jaccard(count: int, together: int, run: Run, scratch: Scratch) -> float:
     stamp[-1] += 1
     now = stamp[-1]
     for c in range(count):  # chain the cells of each tree: chain[tree] is the first, chain[names + cell] the next
-        tree = tree_of(up, cells[c])
+        tree = _tree_of(up, cells[c])
         if stamp[tree] != now:
             stamp[tree] = now
             chain[tree] = _END
@@ -234,26 +310,3 @@ def _jaccard(count: int, together: int, run: Run, scratch: Scratch) -> float:
             walker = chain[names + walker]
     either = together + after - both
     return 1.0 if either == 0 else both / either
-
-
-@compiled  # type: ignore[untyped-decorator, unused-ignore]
-def simulate_until(numbers: Int64s, table: Int32s, level: Int64s, bound: NDArray[np.float64], jaccard: NDArray[np.float64],
-                   best: NDArray[np.float64], wanted: int, together: int, runs: tuple[Run, ...],
-                   scratches: tuple[Scratch, ...], stop_early: int) -> int:  # fmt: skip
-    """Simulate these groups in turn; a group whose bound is below the best value so far cannot win, nor can any after it.
-
-    Return the place of the first group that was not dealt with. Threads share `best` without a lock: a stale value costs
-    a simulation that was not needed, and never changes a result.
-    """
-    luck = np.zeros(2, np.int64)
-    for place in range(numbers.shape[0]):
-        group = numbers[place]
-        if stop_early and bound[group] < best[0]:
-            break
-        if jaccard[group] < 0.0:
-            value = jaccard_after(table[group], wanted, together, runs[level[group]], scratches[level[group]], luck)
-            if value == ROWS_EXHAUSTED:
-                return place
-            jaccard[group] = value
-        best[0] = max(best[0], bound[group] * (1.0 - jaccard[group]))
-    return len(numbers)

@@ -3,17 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.hacc.present import PresentItems
 from cccount_dist.clustering.methods import GroupingInputs
+from cccount_dist.clustering.present import PresentItems
 from cccount_dist.clustering.result import Grouping
-from cccount_dist.clustering.spectral.parameters import check_items, parameters_from
-from cccount_dist.clustering.spectral.sampler import Prior, Rule, SpectralSampler
+from cccount_dist.clustering.spectral.parameters import SpectralParameters, check_items
+from cccount_dist.clustering.spectral.spectral_sampler import Prior, Rule, SpectralSampler
 from cccount_dist.sampling.types import Sampler
 
 
-def spectral(inputs: GroupingInputs, rule: Rule, *, interleaved: bool) -> Sampler[Grouping]:
-    """Return a new sampler; `inputs.parameters` are those of `SpectralParameters`."""
-    told = parameters_from(inputs.parameters)
+def spectral(inputs: GroupingInputs, told: SpectralParameters, rule: Rule, *, interleaved: bool) -> Sampler[Grouping]:
+    """Return a new sampler."""
     present = inputs.present
     clusters = 2 if inputs.clusters is None else inputs.clusters
     check_items(rule, clusters, len(present))

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from cccount_dist.clustering.spectral.assigning import place
 from cccount_dist.clustering.spectral.graph import Floats, one_thread
-from cccount_dist.clustering.spectral.placing import place
 from cccount_dist.clustering.spectral.spectrum import with_signs
 
 MOST_COMPLETE = 2_000  # items: some seconds there

@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.counting.placing.clusters import Clusters
+from cccount_dist.counting.placing.foundclusters import Clusters
 from cccount_dist.similarity.rows import LANES, sum_lanes
 from cccount_dist.similarity.sharp import SharpRows
 
@@ -60,6 +60,16 @@ def _largest_and_mean(
                 best[cluster] = place
         out[cluster, 0] = largest
         out[cluster, 1] = total / count
+
+
+class GivenRows:
+    """Rows of the given space."""
+
+    def __init__(self, vectors: NDArray[np.float32]) -> None:
+        self._vectors = vectors
+
+    def row(self, item: int) -> NDArray[np.float32]:
+        return np.asarray(self._vectors[item])
 
 
 class _View:
@@ -111,7 +121,7 @@ class Looks:
         sharp: SharpRows | None = None,
     ) -> None:
         pilot = order[:PILOT].tolist()
-        self._views = [_View(lambda item: np.asarray(vectors[item]), pilot, -1.0 if mean_square is None else mean_square)]
+        self._views = [_View(GivenRows(vectors).row, pilot, -1.0 if mean_square is None else mean_square)]
         if sharp is not None:
             self._views.append(_View(sharp.row, pilot, -1.0))
         self.features = 2 + 2 * len(self._views)

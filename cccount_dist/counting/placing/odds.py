@@ -3,18 +3,22 @@
 A "same" multiplies the odds of a cluster by (1 - miss)/false_same, a "different" by miss/(1 - false_same). The next question is
 about the likeliest cluster that was never asked, is still above 2 %, or whose "same" answers are not in the minority. So a first
 "different" of a likely cluster and every "same" of an unlikely one are asked again. A cluster is accepted above 99 %; if nothing
-is left to ask, the item founds one. Unsure multiplies by 1.
+is left to ask, the item founds one. Unsure multiplies by 1. Where a pair may not be asked for ever (`State.same_pair`), a cluster
+whose members are all used up is accepted above 90 %, and at the end above 50 %.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.counting.placing.fast import Skip
 from cccount_dist.counting.placing.repeats import Repeats
-from cccount_dist.counting.placing.state import PAGE_COST, TURN, Placing, State, Wanted
+from cccount_dist.counting.placing.state import PAGE_COST, TURN, Placing, State, Turn, Value, Wanted
 from cccount_dist.sampling.types import CONFIRM, VOTE
 
 ACCEPT, AGAIN, MOST = 0.99, 0.02, 7  # accepted above; asked again above; answers on one pair of item and cluster
+_USED_UP, _AT_LAST = 0.9, 0.5  # what is accepted of a cluster that has no other member to ask about: at once, and at the end
 _LIKELY = 0.5  # a cluster above this is asked alone, before any page
 _RETIRED = 99
 
@@ -40,6 +44,7 @@ class Trial:
         self.picked = np.empty(0, np.bool_)  # on the page
         self.last = np.empty(0)  # answer to the latest pair; NaN before it
         self.said: dict[tuple[int, int], float] = {}  # latest answer about a member of a cluster
+        self.asked: dict[int, int] = {}  # cluster -> the place of the member that was asked about last
         self.pages = 0
         self.repeats = Repeats()
         self.skip = Skip(state, self.slot)
@@ -69,6 +74,8 @@ class Trial:
         share = self.odds / (self.odds.sum() + self.new)
         undecided = (share > AGAIN) | ((self.same > 0) & (2 * self.same >= self.times))
         never, again = self.times == 0, (self.times > 0) & undecided & (self.times < MOST)
+        if self.state.same_pair:
+            again[[j for j in np.flatnonzero(again).tolist() if self.state.fresh(self.item, j) is None]] = False
         skip = not again.any() and not self.unsure.any() and self.skip.allowed(self.features, np.flatnonzero(never))
         if skip or not (never | again).any():
             return None
@@ -77,6 +84,15 @@ class Trial:
     def accepts(self, cluster: int) -> bool:
         share = self.odds[cluster] / (self.odds.sum() + self.new)
         return bool(self.same[cluster] > 0 and share > ACCEPT and self.new < AGAIN * self.odds[cluster])
+
+    def settled(self, least: float) -> int | None:
+        """The likeliest cluster, if it was called the same, has no other member to ask about, and is likelier than `least`."""
+        if not self.state.same_pair or not len(self.odds):
+            return None
+        cluster = int(np.argmax(self.odds))
+        share = self.odds[cluster] / (self.odds.sum() + self.new)
+        likely = bool(self.same[cluster] > 0 and share > least)
+        return cluster if likely and self.state.fresh(self.item, cluster) is None else None
 
     def page(self, best: int) -> NDArray[np.int64]:
         """Return the likeliest clusters that were never asked, for one page; empty where pairs are as cheap."""
@@ -89,16 +105,21 @@ class Trial:
     def pair(self, cluster: int) -> Wanted:
         """The first question is about the first member, the reference; further ones about other members, by turns."""
         purpose = f"{CONFIRM} place" if self.times[cluster] + self.unsure[cluster] else f"{VOTE} place"
-        return Wanted(self.item, (self.state.item(cluster, self.member(cluster)),), purpose)
+        self.asked[cluster] = self.member(cluster)
+        return Wanted(self.item, (self.state.item(cluster, self.asked[cluster]),), purpose)
 
     def member(self, cluster: int) -> int:
         """The place of the member that is asked about next."""
-        return int(self.times[cluster] + self.unsure[cluster]) % int(self.state.clusters.held[cluster])
+        place = int(self.times[cluster] + self.unsure[cluster]) % int(self.state.clusters.held[cluster])
+        other = self.state.fresh(self.item, cluster, place) if self.state.same_pair else None
+        return place if other is None else other
 
     def take(self, cluster: int, value: float | None, *, paged: bool = False) -> None:
         """Multiply the odds by what an answer says."""
         if value is None:
             self.unsure[cluster] += 1
+            if self.state.same_pair and self.unsure[cluster] == 1 and self.state.fresh(self.item, cluster) is None:
+                self.unsure[cluster] = 2  # there is no other picture of it
             self.times[cluster] += self.unsure[cluster] > 1  # asked once more, then left
             return
         if not paged:
@@ -116,7 +137,7 @@ class Trial:
 
     def _compare(self, cluster: int, value: float) -> None:
         """Note whether an answer differs from the one before it, and how likely that was (`repeats.py`)."""
-        member = self.member(cluster)
+        member = self.asked.get(cluster, 0) if self.state.same_pair else self.member(cluster)
         again = (cluster, member) in self.said
         before = self.said.get((cluster, member), float(self.last[cluster]))
         self.said[cluster, member] = self.last[cluster] = value
@@ -132,7 +153,9 @@ class Trial:
         total = self.new + float(self.start.sum()) * first
         odds = float(self.start[hit]) * first
         missed = self.page_miss if self.state.grid > 1 else self.miss
-        for _ in range(MOST - 2):
+        limit = self.state.same_pair
+        asks = min(MOST, limit * int(self.state.clusters.held[hit])) if limit else MOST - 1
+        for _ in range(min(MOST - 2, asks - 1)):
             if odds <= AGAIN * total:
                 break
             odds *= self.miss / (1.0 - self.false_same)
@@ -140,32 +163,52 @@ class Trial:
         return missed
 
 
-def place_by_odds(state: State, item: int) -> Placing:
-    """Place one item; see the module."""
-    trial = Trial(state, item)
-    hit: int | None = None
-    while hit is None:
-        trial.catch_up()
-        cluster = trial.next()
-        if cluster is None:
-            yield TURN
+class PlacingByOdds(Placing):
+    """Places one item; see the module."""
+
+    def __init__(self, state: State, item: int) -> None:
+        self._trial = Trial(state, item)
+        self._chosen: list[int] = []  # clusters that were asked about
+        self._paged = False
+        self._hit: int | None = None
+        self._waits_for_turn = False
+
+    def go_on(self, values: Sequence[Value] = ()) -> Wanted | Turn | None:
+        trial = self._trial
+        if self._hit is not None:
+            _commit(trial, self._hit)
+            return None
+        if self._waits_for_turn:
+            self._waits_for_turn = False
             trial.catch_up()
             if trial.next() is None:
-                break
-        elif trial.accepts(cluster):
-            hit = cluster
-        elif len(page := trial.page(cluster)):
-            others = tuple(state.item(j, 0) for j in page.tolist())
-            values = yield Wanted(item, others, f"{VOTE} place", paged=True)
-            trial.pages += 1
-            for j, value in zip(page.tolist(), values, strict=True):
-                trial.take(j, value, paged=True)
+                _commit(trial, trial.settled(_AT_LAST))
+                return None
         else:
-            values = yield trial.pair(cluster)
-            trial.take(cluster, values[0])
-    if hit is not None:
-        yield TURN
-    _commit(trial, hit)
+            trial.pages += self._paged
+            for cluster, value in zip(self._chosen, values, strict=True):
+                trial.take(cluster, value, paged=self._paged)
+        return self._next()
+
+    def _next(self) -> Wanted | Turn:
+        trial = self._trial
+        trial.catch_up()
+        self._hit = trial.settled(_USED_UP)
+        if self._hit is not None:
+            return TURN
+        cluster = trial.next()
+        if cluster is None:
+            self._waits_for_turn = True
+            return TURN
+        if trial.accepts(cluster):
+            self._hit = cluster
+            return TURN
+        page = trial.page(cluster).tolist()
+        self._chosen, self._paged = page or [cluster], bool(page)
+        if not page:
+            return trial.pair(cluster)
+        others = tuple(trial.state.item(j, (trial.state.fresh(trial.item, j) or 0) if trial.state.same_pair else 0) for j in page)
+        return Wanted(trial.item, others, f"{VOTE} place", paged=True)
 
 
 def _commit(trial: Trial, hit: int | None) -> None:

@@ -5,7 +5,7 @@ of false splits made (Horvitz and Thompson), whatever the similarities say. Thos
 been searched: by pairs, or by pages where a suspicion is spread over many clusters. Memory and time O(D²), after each fit.
 """
 
-from collections.abc import Generator
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,42 +43,150 @@ def _suspected(state: State) -> float:
     return _made(state) * doubt / (doubt + max(state.merges, state.searched) + 1e-9)
 
 
-def recheck(state: State) -> Placing:
-    """Ask again about the likeliest false splits, as long as more are expected than are tolerated."""
-    clusters = state.clusters
-    odds = _odds(state)
-    tolerated = _TOLERATED_BY_PAGES if state.grid > 1 else _TOLERATED
-    if state.shortcut.skipped:  # what was allowed to be skipped is not asked after all, until few clusters are seen once
-        tolerated = max(tolerated, TOLERATED)
-    by_pair, by_page = _gains(odds, state.grid)
-    while _suspected(state) > tolerated * (1 + clusters.once) and state.rechecks < _LARGEST_SHARE * state.effort:
-        part = int(np.argmax(np.maximum(by_pair, by_page)))
-        if by_pair[part] <= 0.0:
-            return
-        before = float(clusters.doubt[part])
-        wholes = np.argsort(-odds[part], kind="stable")[: state.grid if by_page[part] > by_pair[part] else 1]
-        wholes = wholes[odds[part, wholes] > 0.0]
-        picked = int(wholes[0])
-        if len(wholes) > 1:
-            yield from _look_at_page(state, odds, part, wholes)
-            picked = int(np.argmax(odds[part]))
-        merged = False
-        if len(wholes) == 1 or odds[part, picked] > _LEAVE:
-            merged = yield from _look_at_pair(state, odds, part, picked)
-        if merged:
-            clusters.merge(part, picked)
+class Recheck(Placing):
+    """Asks again about the likeliest false splits, as long as more are expected than are tolerated.
+
+    A part is compared with the wholes that it may belong to on a page, and then with the likeliest one by pairs.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._odds = _odds(state)
+        self._tolerated = _TOLERATED_BY_PAGES if state.grid > 1 else _TOLERATED
+        if state.shortcut.skipped:  # what was allowed to be skipped is not asked after all, until few clusters are seen once
+            self._tolerated = max(self._tolerated, TOLERATED)
+        self._by_pair, self._by_page = _gains(self._odds, state.grid)
+        self._part = -1
+        self._before = 0.0  # doubt about the part
+        self._wholes = np.empty(0, np.int64)
+        self._factors: tuple[float, float] | None = None  # of "same" and "different" on the page that is being looked at
+        self._tries: int | None = None  # pairs that were asked about, if that is what is going on
+
+    def go_on(self, values: Sequence[Value] = ()) -> Wanted | Turn | None:
+        if self._factors is not None:
+            return self._after_page(self._factors, values)
+        return self._begin() if self._tries is None else self._after_pair(values[0])
+
+    def _begin(self) -> Wanted | None:
+        state, odds = self._state, self._odds
+        clusters = state.clusters
+        if _suspected(state) > self._tolerated * (1 + clusters.once) and state.rechecks < _LARGEST_SHARE * state.effort:
+            self._part = part = int(np.argmax(np.maximum(self._by_pair, self._by_page)))
+            if self._by_pair[part] <= 0.0:
+                return None
+            self._before = float(clusters.doubt[part])
+            count = state.grid if self._by_page[part] > self._by_pair[part] else 1
+            wholes = np.argsort(-odds[part], kind="stable")[:count]
+            self._wholes = wholes[odds[part, wholes] > 0.0]
+            if state.same_pair and not self._can_ask():
+                return self._begin()
+            return self._page() if len(self._wholes) > 1 else self._pair(int(self._wholes[0]), 0)
+        return None
+
+    def _can_ask(self) -> bool:
+        """Keep only the wholes that have a member beside which one of the part may be shown; False if none is left.
+
+        The doubt about the others stays, and widens the interval: nobody can say more about them.
+        """
+        part, odds = self._part, self._odds
+        used_up = [whole for whole in self._wholes.tolist() if _other_pair(self._state, part, whole) is None]
+        if used_up:
+            odds[part, used_up] = 0.0
+            (self._by_pair[part],), (self._by_page[part],) = _gains(odds[part : part + 1], self._state.grid)
+        self._wholes = np.array([whole for whole in self._wholes.tolist() if whole not in used_up], np.int64)
+        return len(self._wholes) > 0
+
+    def _page(self) -> Wanted:
+        """Show a member of the part beside the wholes."""
+        state, rates, clusters, part = self._state, self._state.rates, self._state.clusters, self._part
+        self._factors = (
+            (_factor(state, same=True), _factor(state, same=False))
+            if rates.exact
+            else ((1.0 - rates.page_miss) / (0.5 * rates.page_false), rates.page_miss / (1.0 - rates.page_false))
+        )
+        item = state.item(part, int(clusters.apart[part].max()) % int(clusters.held[part]))
+        state.rechecks += PAGE_COST
+        places = [(state.fresh(item, whole) if state.same_pair else 0) for whole in self._wholes.tolist()]
+        if any(place is None for place in places):  # other members of the part have some left: by pairs
+            state.rechecks -= PAGE_COST
+            self._factors = None
+            return self._pair(int(self._wholes[0]), 0)
+        others = tuple(state.item(whole, place or 0) for whole, place in zip(self._wholes.tolist(), places, strict=True))
+        return Wanted(item, others, f"{CONFIRM} split", paged=True)
+
+    def _after_page(self, factors: tuple[float, float], values: Sequence[Value]) -> Wanted | None:
+        same, different = factors
+        part, odds = self._part, self._odds
+        self._factors = None
+        for whole, value in zip(self._wholes.tolist(), values, strict=True):
+            if value is not None and value >= 0.5:
+                odds[part, whole] *= same
+            elif value is not None:
+                odds[part, whole] *= different
+                self._state.clusters.set_apart(part, whole, 1)
+        picked = int(np.argmax(odds[part]))
+        if self._state.same_pair and _other_pair(self._state, part, picked) is None:
+            return self._end(picked if odds[part, picked] / (1.0 + odds[part].sum()) > ACCEPT else None)
+        return self._pair(picked, 0) if odds[part, picked] > _LEAVE else self._end(None)
+
+    def _pair(self, whole: int, tries: int) -> Wanted:
+        """Ask about other and other members until it is a false split, or hardly one."""
+        state, clusters, part = self._state, self._state.clusters, self._part
+        self._wholes, self._tries = np.array([whole]), tries
+        others = state.item(whole, (tries + 1) % int(clusters.held[whole]))  # not the one that was asked at its birth
+        item = state.item(part, tries % int(clusters.held[part]))
+        if state.same_pair and (pair := _other_pair(state, part, whole)) is not None:
+            item, others = pair
+        state.rechecks += 1
+        return Wanted(item, (others,), f"{CONFIRM} split")
+
+    def _after_pair(self, value: Value) -> Wanted | None:
+        part, whole, odds = self._part, int(self._wholes[0]), self._odds
+        if value is not None:
+            odds[part, whole] *= _factor(self._state, same=value >= 0.5)
+            if value < 0.5:
+                self._state.clusters.set_apart(part, whole, 1)
+        now = float(odds[part, whole] / (1.0 + odds[part].sum()))
+        tries = (self._tries or 0) + 1
+        asks = tries < _MOST and not (self._state.same_pair and _other_pair(self._state, part, whole) is None)
+        if asks and not (now > ACCEPT or now < _LEAVE):
+            return self._pair(whole, tries)
+        self._tries = None
+        if _LEAVE <= now <= ACCEPT:  # answers disagree for ever, or nobody can say: look elsewhere
+            odds[part, whole] = 0.0
+        return self._end(whole if now > ACCEPT else None)
+
+    def _end(self, merged: int | None) -> Wanted | None:
+        """Merge the part, or doubt it less; then look for the next one."""
+        state, clusters, part, odds = self._state, self._state.clusters, self._part, self._odds
+        if merged is not None:
+            clusters.merge(part, merged)
             state.merges += 1
             if state.grid > 1 and not state.rates.exact:  # the page at its birth had missed it
                 state.rates.page_matches += 1
                 state.rates.page_missed += 1
-            state.searched += before
+            state.searched += self._before
             odds[part], odds[:, part] = 0.0, 0.0
-            by_pair, by_page = _gains(odds, state.grid)
+            self._by_pair, self._by_page = _gains(odds, state.grid)
         else:
             total = float(odds[part].sum())
             clusters.doubt[part] = total / (1.0 + total)
-            state.searched += max(0.0, before - float(clusters.doubt[part]))
-            (by_pair[part],), (by_page[part],) = _gains(odds[part : part + 1], state.grid)
+            state.searched += max(0.0, self._before - float(clusters.doubt[part]))
+            (self._by_pair[part],), (self._by_page[part],) = _gains(odds[part : part + 1], state.grid)
+        return self._begin()
+
+
+def _other_pair(state: State, part: int, whole: int) -> tuple[int, int] | None:
+    """Members of two clusters that were least shown beside each other, of equals the first; None if none may be again."""
+    found: tuple[int, int] | None = None
+    least = state.same_pair
+    for place in range(int(state.clusters.held[part])):
+        item = state.item(part, place)
+        if (at := state.fresh(item, whole)) is not None:
+            other = state.item(whole, at)
+            if (times := state.shown[min(item, other), max(item, other)]) < least:
+                found, least = (item, other), times
+    return found
 
 
 def _gains(odds: NDArray[np.float64], grid: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -89,45 +197,6 @@ def _gains(odds: NDArray[np.float64], grid: int) -> tuple[NDArray[np.float64], N
         return share.max(axis=1), np.zeros(len(share))
     top = share if count <= grid else np.partition(share, count - grid, axis=1)[:, count - grid :]
     return share.max(axis=1), top.sum(axis=1) / PAGE_COST
-
-
-def _look_at_page(state: State, odds: NDArray[np.float64], part: int, wholes: NDArray[np.int64]) -> Placing:
-    """Show a member of the part beside the wholes."""
-    clusters, rates = state.clusters, state.rates
-    same, different = (
-        (_factor(state, same=True), _factor(state, same=False))
-        if rates.exact
-        else ((1.0 - rates.page_miss) / (0.5 * rates.page_false), rates.page_miss / (1.0 - rates.page_false))
-    )
-    item = state.item(part, int(clusters.apart[part].max()) % int(clusters.held[part]))
-    state.rechecks += PAGE_COST
-    values = yield Wanted(item, tuple(state.item(whole, 0) for whole in wholes.tolist()), f"{CONFIRM} split", paged=True)
-    for whole, value in zip(wholes.tolist(), values, strict=True):
-        if value is not None and value >= 0.5:
-            odds[part, whole] *= same
-        elif value is not None:
-            odds[part, whole] *= different
-            clusters.set_apart(part, whole, 1)
-
-
-def _look_at_pair(state: State, odds: NDArray[np.float64], part: int, whole: int) -> Generator[Wanted | Turn, list[Value], bool]:
-    """Ask about other and other members until it is a false split, or hardly one; True if they are to be merged."""
-    clusters, now = state.clusters, 0.0
-    for tries in range(_MOST):
-        others = state.item(whole, (tries + 1) % int(clusters.held[whole]))  # not the one that was asked at its birth
-        item = state.item(part, tries % int(clusters.held[part]))
-        state.rechecks += 1
-        value = (yield Wanted(item, (others,), f"{CONFIRM} split"))[0]
-        if value is not None:
-            odds[part, whole] *= _factor(state, same=value >= 0.5)
-            if value < 0.5:
-                clusters.set_apart(part, whole, 1)
-        now = float(odds[part, whole] / (1.0 + odds[part].sum()))
-        if now > ACCEPT or now < _LEAVE:
-            break
-    if now >= _LEAVE and now <= ACCEPT:  # answers disagree for ever, or nobody can say: look elsewhere
-        odds[part, whole] = 0.0
-    return now > ACCEPT
 
 
 def _factor(state: State, *, same: bool) -> float:

@@ -1,11 +1,13 @@
 """What the ways of placing an item share: the clusters, the looks, the chances, the rates of wrong answers, the tallies.
 
-A way of placing is a generator: it yields what it wants to be asked (`Wanted`), is sent the values, and yields `TURN` when it
-only waits for the items before it. Items are counted in their random order: were they counted as soon as they are settled, the
-quick ones, which match, would be over-represented.
+A way of placing (`Placing`) says what it wants to be asked (`Wanted`), is told the values, and says `TURN` when it only waits for
+the items before it. It is no generator, because a snapshot cannot keep one. Items are counted in their random order: were they
+counted as soon as they are settled, the quick ones, which match, would be over-represented.
 """
 
-from collections.abc import Generator
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -13,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.counting.placing.chances import Chances
-from cccount_dist.counting.placing.clusters import Clusters
+from cccount_dist.counting.placing.estimatedrates import Rates
 from cccount_dist.counting.placing.fast import Shortcut
+from cccount_dist.counting.placing.foundclusters import Clusters
 from cccount_dist.counting.placing.looks import Looks
-from cccount_dist.counting.placing.rates import Rates
 from cccount_dist.counting.placing.repeats import Repeats
 
 Value = float | None
@@ -41,16 +43,25 @@ class Turn(Enum):
 
 
 TURN = Turn.TURN
-Placing = Generator[Wanted | Turn, list[Value], None]
+
+
+class Placing(ABC):
+    """Something that goes on from question to question."""
+
+    @abstractmethod
+    def go_on(self, values: Sequence[Value] = ()) -> Wanted | Turn | None:
+        """Begin, or go on with the values of what was wanted; return what is wanted next, None at the end."""
 
 
 class State:
     """Everything that a placement reads and changes when it is its turn."""
 
-    def __init__(self, looks: Looks, rates: Rates, grid: int, *, fast: bool = False) -> None:
+    def __init__(self, looks: Looks, rates: Rates, grid: int, *, fast: bool = False, same_pair: int = 0) -> None:
         self.looks = looks
         self.rates = rates
         self.grid = grid
+        self.same_pair = same_pair  # how often two items may be asked about; 0: as often as it helps
+        self.shown: Counter[tuple[int, int]] = Counter()  # how often they were, the smaller item first; only if there is a limit
         self.shortcut = Shortcut(on=fast)
         self.clusters = Clusters()
         self.chances = Chances(looks.features)
@@ -85,6 +96,18 @@ class State:
     def item(self, cluster: int, place: int) -> int:
         """The item at a place among the members that are held of a cluster."""
         return self.looks.items[int(self.clusters.members[cluster, place])]
+
+    def fresh(self, item: int, cluster: int, first: int = 0) -> int | None:
+        """The place of the member that the item was least compared with, of equals the first from `first` on.
+
+        None if it was compared with all of them as often as may be.
+        """
+        held = int(self.clusters.held[cluster])
+        places = [(first + step) % held for step in range(held)]
+        others = [self.item(cluster, place) for place in places]
+        times = [self.shown[min(item, other), max(item, other)] if other != item else self.same_pair for other in others]
+        least = min(times)
+        return places[times.index(least)] if least < self.same_pair else None
 
     def set_aside(self, item: int, unsure: NDArray[np.int64], *, settled: bool) -> None:
         """Nobody could say whether the item belongs to some cluster. If the fault is the cluster's, that one goes."""

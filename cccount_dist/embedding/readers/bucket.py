@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from cccount_dist.embedding.address import Address
 from cccount_dist.embedding.images import SUFFIXES
-from cccount_dist.embedding.readers.rows import batches
+from cccount_dist.embedding.readers.tablerows import batches
 from storage.errors import InputError
 from storage.objects import open_objects
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from cccount_dist.embedding.address import Address
-from cccount_dist.embedding.readers.rows import Row, batches
 from cccount_dist.embedding.readers.table import clipped_box, parse_time, records, resolve, text
+from cccount_dist.embedding.readers.tablerows import Row, batches
 from storage.errors import InputError
+from storage.reading import unusable
 
 _BOX = ("bboxX", "bboxY", "bboxWidth", "bboxHeight")
 _LABEL = "individualID"
@@ -22,8 +23,8 @@ _LABEL = "individualID"
 def read_camtrap(folder: Path, label: str | None = None) -> Iterator[pa.Table]:
     """Yield the items of a package; `label` names a column of the observations, such as `scientificName`."""
     for name in ("media.csv", "observations.csv"):
-        if not (folder / name).is_file():
-            raise InputError(f"{folder} looks like a Camtrap DP package and has no {name}")
+        if (why := unusable(folder / name)) is not None:
+            raise InputError(f"{folder} looks like a Camtrap DP package and has no {name} ({why})")
     yield from batches(_rows(folder, label))
 
 
@@ -56,12 +57,12 @@ def _rows(folder: Path, label: str | None) -> Iterator[Row]:
 def _item(folder: Path, medium: Mapping[str, object], where: str, *, box: Mapping[str, object] | None, name: str | None) -> Row:
     path = resolve(str(medium.get("filePath") or ""), folder.resolve(), where)
     if not Path(path).is_file():
-        raise InputError(f"{where}: there is no file {path}")
+        raise InputError(f"{where}: there is no file {path:.300}")
     crop = None
     if box is not None:
         try:
             left, top, width, height = (100 * float(str(box[part])) for part in _BOX)
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise InputError(f"{where}: the box {[box[part] for part in _BOX]} is not made of numbers") from error
         crop = clipped_box(left, top, width, height, percent=True, where=where)
     return {

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from cccount_dist.embedding.readers.table import records, text
 from storage.errors import InputError
+from storage.reading import reading, require_file
 
 LABEL_FILES = (".npy", ".csv", ".parquet")
 
@@ -24,8 +25,12 @@ def is_label_file(labels: str) -> bool:
 
 def with_label_file(table: pa.Table, path: Path) -> pa.Table:
     """Return the collection with labels from a file."""
-    if not path.is_file():
-        raise InputError(f"--labels: there is no file {path}")
+    require_file(path)
+    with reading(path):
+        return _labelled(table, path)
+
+
+def _labelled(table: pa.Table, path: Path) -> pa.Table:
     if path.suffix.lower() == ".npy":
         return with_labels(table, _numpy_labels(path), str(path))
     rows = list(records(path))

@@ -5,6 +5,7 @@ are. A path that does not exist is an error here, before anything is written: on
 """
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -15,12 +16,16 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from cccount_dist.embedding.address import Address, Box
-from cccount_dist.embedding.readers.rows import BATCH, Row, batches
+from cccount_dist.embedding.readers.csvform import HEAD, csv_form
+from cccount_dist.embedding.readers.tablerows import BATCH, Row, batches
 from storage.errors import InputError
 from storage.objects import is_remote
+from storage.reading import open_regular, reason
 
 PATH_COLUMNS = ("path", "uri", "file_name", "filename", "filepath", "image_path")
 TIME_COLUMNS = ("taken_at", "time", "timestamp", "datetime")
+LONGEST_TEXT = 4096  # characters of an id, label or group: as many as a path may have
+_NAMES = frozenset({"id", "label", "group", "bbox", "width", "height", "mediaid", *PATH_COLUMNS, *TIME_COLUMNS})
 
 
 def read_table(manifest: Path, label: str | None = None, root: Path | str | None = None) -> Iterator[pa.Table]:
@@ -52,8 +57,8 @@ def _rows(manifest: Path, label: str | None, root: Path | str) -> Iterator[Row]:
             "label": text(record.get(label or "label")),
             "group": text(record.get("group")),
             "taken_at": parse_time(first(record, TIME_COLUMNS), where),
-            "width": _whole(record.get("width"), where),
-            "height": _whole(record.get("height"), where),
+            "width": whole_pixels(record.get("width"), where),
+            "height": whole_pixels(record.get("height"), where),
         }
     if not number:
         raise InputError(f"{manifest} has no rows")
@@ -63,11 +68,11 @@ def _require(path: str, known: set[str], where: str) -> None:
     """Raise `InputError` if there is no such image. Of a bucket one is asked for: a million questions would take an hour."""
     if not is_remote(path):
         if not Path(path).is_file():
-            raise InputError(f"{where}: there is no file {path}")
+            raise InputError(f"{where}: there is no file {path:.300}")
         return
     bucket = "/".join(path.split("/")[:3])
     if bucket not in known and Address(path).stored_size() is None:
-        raise InputError(f"{where}: there is no object {path}")
+        raise InputError(f"{where}: there is no object {path:.300}")
     known.add(bucket)
 
 
@@ -84,21 +89,23 @@ def records(path: Path) -> Iterator[Mapping[str, object]]:
             yield from _json_lines(path)
         else:
             raise InputError(f"{path} is not a table that cccount can read: use .csv, .parquet or .jsonl")
-    except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {' '.join(str(error).split())}") from error
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+        raise InputError(f"cannot read {path}: {reason(error)}") from error
 
 
 def _csv(path: Path) -> Iterator[Mapping[str, object]]:
     if not path.stat().st_size:
         return
-    with pyarrow.csv.open_csv(path) as source:  # for its header
+    with open_regular(path) as beginning:
+        form = csv_form(beginning.read(HEAD), _NAMES)
+    read = pyarrow.csv.ReadOptions(encoding=form.encoding.removesuffix("-sig"), skip_rows=form.skipped)  # Arrow knows the mark
+    parse = pyarrow.csv.ParseOptions(delimiter=form.separator)
+    with pyarrow.csv.open_csv(path, read_options=read, parse_options=parse) as source:  # for its header
         names = source.schema.names
     as_text = pyarrow.csv.ConvertOptions(
         column_types={name: pa.string() for name in names}, strings_can_be_null=True, null_values=[""]
     )
-    with pyarrow.csv.open_csv(path, convert_options=as_text) as source:
+    with pyarrow.csv.open_csv(path, read_options=read, parse_options=parse, convert_options=as_text) as source:
         for batch in source:
             yield from batch.to_pylist()
 
@@ -110,8 +117,8 @@ def _json_lines(path: Path) -> Iterator[Mapping[str, object]]:
                 continue
             try:
                 record = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise InputError(f"{path} line {number} is not JSON: {error.msg}") from error
+            except (ValueError, RecursionError) as error:
+                raise InputError(f"{path} line {number} is not JSON: {reason(error)}") from error
             if not isinstance(record, dict):
                 raise InputError(f"{path} line {number} is not a JSON object")
             yield record
@@ -133,7 +140,7 @@ def resolve(name: str, root: Path | str, where: str) -> str:
     if is_remote(name):
         return name
     if "://" in name:
-        raise InputError(f"{where}: {name} is neither a file nor in an object store (s3://…): download or mount it")
+        raise InputError(f"{where}: {name:.300} is neither a file nor in an object store (s3://…): download or mount it")
     if ".." not in name:  # nearly always, and a million times
         return name if name.startswith("/") else f"{root}/{name}"
     parts: list[str] = []
@@ -143,7 +150,7 @@ def resolve(name: str, root: Path | str, where: str) -> str:
         elif parts and parts[-1] != "/":
             parts.pop()
         else:
-            raise InputError(f"{where}: the path {name} climbs out of {root}: use an absolute path if that is meant")
+            raise InputError(f"{where}: the path {name:.300} climbs out of {root}: use an absolute path if that is meant")
     path = PurePosixPath(*parts)
     return str(path) if path.is_absolute() else f"{root}/{path}"
 
@@ -159,8 +166,8 @@ def parse_box(value: object, where: str) -> Box | None:
     pieces = re.split(r"[,;\s]+", value.strip("[]() ")) if isinstance(value, str) else value
     try:
         left, top, width, height = (float(piece) for piece in pieces)  # type: ignore[attr-defined]
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{where}: the box {value!r} is not x, y, width, height in pixels") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{where}: the box {value!r:.60} is not x, y, width, height in pixels") from error
     return clipped_box(left, top, width, height, where=where)
 
 
@@ -183,9 +190,9 @@ def parse_time(value: object, where: str) -> datetime | None:
         return None
     try:
         moment = value if isinstance(value, datetime) else datetime.fromisoformat(_dashed(str(value)))
-    except ValueError as error:
-        raise InputError(f"{where}: {value!r} is not a time: write 2024-05-01T06:30:00") from error
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{where}: {value!r:.60} is not a time: write 2024-05-01T06:30:00") from error
 
 
 def _dashed(value: str) -> str:
@@ -198,20 +205,35 @@ def text(value: object) -> str | None:
     >>> text(3.0), text(" "), text("lynx")
     ('3', None, 'lynx')
     """
-    if value is None or value != value:  # NaN
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return str(value).strip() or None
+    if isinstance(value, bytes):
+        value = value.decode()
+    if isinstance(value, dict | list | tuple):
+        raise InputError(f"a label, group or id is text or a number, not {value!r:.60}")
+    found = str(value).strip()
+    if len(found) > LONGEST_TEXT:
+        raise InputError(f"a label, group or id has at most {LONGEST_TEXT} characters, not {len(found):,}: {found[:40]!r}…")
+    return found or None
 
 
-def _whole(value: object, where: str) -> int | None:
+def whole_pixels(value: object, where: str) -> int | None:
+    """Return a width or height; None for an empty one.
+
+    >>> whole_pixels("640.0", "row 1")
+    640
+    """
     if value in (None, ""):
         return None
     try:
-        return int(float(str(value)))
-    except ValueError as error:
-        raise InputError(f"{where}: {value!r} is not a number of pixels") from error
+        pixels = int(float(str(value)))
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{where}: {value!r:.60} is not a number of pixels") from error
+    if not 0 <= pixels < 2**31:
+        raise InputError(f"{where}: {value!r:.60} is not a number of pixels")
+    return pixels
 
 
-__all__ = ["clipped_box", "first", "parse_box", "parse_time", "read_table", "records", "resolve", "text"]
+__all__ = ["clipped_box", "first", "parse_box", "parse_time", "read_table", "records", "resolve", "text", "whole_pixels"]

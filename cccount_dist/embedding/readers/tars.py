@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from cccount_dist.embedding.address import Address
 from cccount_dist.embedding.images import SUFFIXES
-from cccount_dist.embedding.readers.rows import Row, batches
 from cccount_dist.embedding.readers.table import TIME_COLUMNS, first, parse_time, text
+from cccount_dist.embedding.readers.tablerows import Row, batches
 from storage.errors import InputError
+from storage.reading import require_file
 
 _BLOCK = 512
 
@@ -61,6 +62,7 @@ def _sample(tar: Path, images: list[tarfile.TarInfo], beside: dict[str, object],
 
 
 def _opened(tar: Path) -> tarfile.TarFile:
+    require_file(tar)
     try:
         return tarfile.open(tar, "r:")
     except tarfile.ReadError as error:
@@ -74,7 +76,11 @@ def _members(archive: tarfile.TarFile, tar: Path) -> Iterator[tarfile.TarInfo]:
     size = tar.stat().st_size
     last = "its beginning"
     try:
+        before = -1
         while (member := archive.next()) is not None:
+            if archive.offset <= before:  # a size below zero leads back, and on for ever
+                raise InputError(f"{tar}: {member.name} has a size of {member.size} bytes: the tar is damaged")
+            before = archive.offset
             if member.isfile():
                 if member.offset_data + member.size > size:
                     raise InputError(f"{tar} ends in the middle of {member.name}: copy or download it again")
@@ -108,7 +114,7 @@ def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 def _json(archive: tarfile.TarFile, member: tarfile.TarInfo, tar: Path) -> dict[str, object]:
     try:
         found = json.loads(_content(archive, member))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{tar}: {member.name} is not JSON") from error
     return found if isinstance(found, dict) else {}
 

@@ -4,26 +4,31 @@ Nothing is unpickled. Vectors are streamed in blocks of rows, so memory does not
 that lie beside them become columns of the collection.
 """
 
+import math
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import zarr
-import zarr.errors
 from numpy.typing import NDArray
 
 from cccount_dist.embedding.readers.table import first, text
 from storage import parquet
 from storage.errors import InputError
+from storage.reading import reading, require_file, require_files_below
 
 BLOCK_BYTES = 32 * 2**20
+CHUNK_BYTES = 2**31
+LABEL_BYTES = 16_384
+MOST_ITEMS = 2**31 - 1  # neighbours are numbered with 32 bits
+MOST_DIMENSIONS = 1_000_000
 
 Column = Sequence[str | None]
 
@@ -42,19 +47,35 @@ def open_vectors(path: Path, label: str | None = None) -> Vectors:
     """Open given vectors; `label` names the column of labels of a parquet file or of the metadata."""
     if not path.exists():
         raise InputError(f"there is no file or folder {path}")
-    try:
-        if path.is_dir():
-            found = _folder(path, label) if (path / "img_emb").is_dir() else _zarr(path)
-        elif path.suffix.lower() in (".npy", ".npz", ".parquet"):
-            found = {".npy": _npy, ".npz": _npz, ".parquet": _parquet}[path.suffix.lower()](path, label)
-        else:
-            raise InputError(f"{path}: vectors are read from .npy, .npz, .parquet, .zarr or a folder with img_emb/ in it")
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, pa.ArrowException, zarr.errors.BaseZarrError) as error:
-        raise InputError(f"cannot read {path}: {' '.join(str(error).split())}") from error
+    with reading(path):
+        found = _opened(path, label)
     if label is not None and "label" not in found.columns:
         raise InputError(f"{path} has no column {label!r} to take labels from")
     if found.items < 1 or found.dimensions < 1:
         raise InputError(f"{path} is empty: it has {found.items} vectors of {found.dimensions} dimensions")
+    if found.items > MOST_ITEMS or found.dimensions > MOST_DIMENSIONS:
+        raise InputError(
+            f"{path} says that it has {found.items:,} vectors of {found.dimensions:,} dimensions: "
+            f"more than {MOST_ITEMS:,} of {MOST_DIMENSIONS:,} cannot be used"
+        )
+    return replace(found, blocks=lambda: _guarded(found.blocks, path))
+
+
+def _guarded(blocks: Callable[[], Iterator[NDArray[np.float32]]], path: Path) -> Iterator[NDArray[np.float32]]:
+    """The blocks of a file, whose damage may be anywhere in it."""
+    with reading(path):
+        yield from blocks()
+
+
+def _opened(path: Path, label: str | None) -> Vectors:
+    if path.is_dir():
+        require_files_below(path)
+        found = _folder(path, label) if (path / "img_emb").is_dir() else _zarr(path)
+    elif path.suffix.lower() in (".npy", ".npz", ".parquet"):
+        require_file(path)
+        found = {".npy": _npy, ".npz": _npz, ".parquet": _parquet}[path.suffix.lower()](path, label)
+    else:
+        raise InputError(f"{path}: vectors are read from .npy, .npz, .parquet, .zarr or a folder with img_emb/ in it")
     return found
 
 
@@ -79,18 +100,32 @@ def _npz(path: Path, label: str | None) -> Vectors:  # noqa: ARG001
         shape, _ = _header(source, path)
     columns: dict[str, Column] = {}
     if "y.npy" in names:
-        with np.load(path, allow_pickle=False) as arrays:
-            labels = arrays["y"]
-        if labels.shape != shape[:1]:
-            raise InputError(f"{path}: `y` has the shape {labels.shape} for {shape[0]} vectors")
+        labels = _npz_labels(path, shape[0])
         columns["label"] = [text(value) for value in labels.tolist()]
     return Vectors(*shape, lambda: _npy_blocks(member, path), columns)
 
 
-def _header(source: IO[bytes], path: Path) -> tuple[tuple[int, int], np.dtype[np.generic]]:
+def _npz_labels(path: Path, items: int) -> NDArray[np.generic]:
+    """The array `y`; its header is looked at first, for a small file may unpack to more than there is memory."""
+    with zipfile.ZipFile(path) as archive, archive.open("y.npy") as source:
+        shape, _, dtype = _any_header(source)
+    if shape != (items,):
+        raise InputError(f"{path}: `y` has the shape {shape} for {items} vectors")
+    if dtype.itemsize > LABEL_BYTES:
+        raise InputError(f"{path}: `y` holds {dtype}, and a label has at most {LABEL_BYTES:,} bytes")
+    with np.load(path, allow_pickle=False) as arrays:
+        labels: NDArray[np.generic] = arrays["y"]
+    return labels
+
+
+def _any_header(source: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
     version = np.lib.format.read_magic(source)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read(source)
+    return read(source)
+
+
+def _header(source: IO[bytes], path: Path) -> tuple[tuple[int, int], np.dtype[np.generic]]:
+    shape, fortran, dtype = _any_header(source)
     if dtype.kind not in "fiu":
         raise InputError(f"{path} holds {dtype}, not numbers (pickled objects are never read)")
     if len(shape) != 2:
@@ -106,7 +141,7 @@ def _npy_blocks(opened: Callable[[], IO[bytes]], path: Path) -> Iterator[NDArray
         rows = _block_rows(dimensions, dtype.itemsize)
         for start in range(0, items, rows):
             count = min(rows, items - start) * dimensions
-            data = source.read(count * dtype.itemsize)
+            data = source.read(count * dtype.itemsize)  # a block, whatever the header says: see MOST_DIMENSIONS
             if len(data) != count * dtype.itemsize:
                 raise InputError(
                     f"{path} ends in the middle, in row {start + len(data) // (dimensions * dtype.itemsize)} of {items}"
@@ -117,7 +152,7 @@ def _npy_blocks(opened: Callable[[], IO[bytes]], path: Path) -> Iterator[NDArray
 def _parquet(path: Path, label: str | None) -> Vectors:
     with pq.ParquetFile(path) as source:
         schema, items = source.schema_arrow, source.metadata.num_rows
-        lists = [f.name for f in schema if _is_list(f.type)]
+        lists = [f.name for f in schema if _is_list(f.type) and _is_number(f.type.value_type)]
         if len(lists) != 1:
             raise InputError(f"{path} needs exactly one list column of numbers: it has {len(lists)}")
         column = lists[0]
@@ -149,6 +184,10 @@ def _parquet(path: Path, label: str | None) -> Vectors:
     return Vectors(items, dimensions, blocks, columns)
 
 
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
 def _is_list(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
@@ -164,6 +203,7 @@ def _zarr(path: Path) -> Vectors:
         raise InputError(f"{path} holds {node.dtype} of the shape {node.shape}: vectors are numbers, (items, dimensions)")
     array = node
     items, dimensions = array.shape
+    _require_chunks(array, path)
     step = max((array.shards or array.chunks)[0], _block_rows(dimensions, array.dtype.itemsize))
 
     def blocks() -> Iterator[NDArray[np.float32]]:
@@ -171,6 +211,17 @@ def _zarr(path: Path) -> Vectors:
             yield _as_float32(np.asarray(array[start : start + step]))
 
     return Vectors(items, dimensions, blocks)
+
+
+def _require_chunks(array: zarr.Array[Any], path: Path) -> None:
+    """Raise `InputError` if most of an array was never written: zarr would read fill values, for ever if the shape is large."""
+    stored = array.shards or array.chunks
+    if math.prod(stored) * array.dtype.itemsize > CHUNK_BYTES:
+        raise InputError(f"{path} has chunks of {stored}: write it with chunks of less than {CHUNK_BYTES // 2**20:,} MiB")
+    chunks = math.prod(-(-length // size) for length, size in zip(array.shape, array.chunks, strict=True))
+    there = array.nchunks_initialized
+    if chunks > 2 * there:
+        raise InputError(f"{path} is not complete: {chunks - there:,} of its {chunks:,} chunks were never written")
 
 
 def _folder(path: Path, label: str | None) -> Vectors:

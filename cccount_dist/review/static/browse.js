@@ -1,11 +1,13 @@
 // The contact sheet of a subclustering campaign: everything at a glance, and what an item or a picture is most like.
 
-import { element, find, useTheme } from "./elements.js";
+import { element, find, nameTag, useTheme } from "./elements.js";
 
 const SIDE = 384; // pixels of a picture that is searched for: encoders look at less
 const QUALITY = 0.85;
 let campaign = null;
 let sheets = []; // { section, ids }
+let [one, many] = ["subcluster", "subclusters"]; // what the user calls them
+const titled = (word) => word.charAt(0).toUpperCase() + word.slice(1);
 
 async function call(path, body) {
   const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
@@ -55,14 +57,16 @@ async function start() {
 }
 
 async function draw() {
-  const { subclusters } = await call(address("subclusters"));
+  const { subclusters, noun } = await call(address("subclusters"));
   document.title = `${campaign} · browse · cccount`;
-  find("headline").textContent = `${subclusters.length} subcluster${subclusters.length === 1 ? "" : "s"}`;
+  [one, many] = noun ?? ["subcluster", "subclusters"];
+  find("headline").textContent = `${subclusters.length} ${subclusters.length === 1 ? one : many}`;
+  find("legend").hidden = !subclusters.some((members) => members.some(({ checked }) => checked));
   sheets = subclusters.map((members, number) => ({
     section: element(
       "section",
       { class: "sheet" },
-      element("h2", {}, `${number + 1} · `, element("bdi", {}, members[0]?.name ?? "empty")),
+      element("h2", {}, `${titled(one)} ${number + 1} · `, element("bdi", {}, members[0]?.name ?? "empty")),
       element("ul", {}, ...members.map(figure)),
     ),
     ids: members.map((member) => member.name.toLowerCase()),
@@ -75,8 +79,9 @@ function figure(member) {
   const shown = member.picture
     ? element("img", { src: `/images/${member.item}?side=256&of=${encodeURIComponent(member.picture)}`, alt: member.name, loading: "lazy" })
     : element("div", { class: "none" }, "no picture");
-  const title = `${member.name}: ${member.checked ? "checked by answers" : "by its vector only"}`;
-  const name = element("figcaption", { title }, element("bdi", {}, member.name));
+  const title = `${member.name}: ${member.checked ? "people's answers say that it belongs here" : "placed by its looks only"}`;
+  const copy = member.copy_of ? element("p", { class: "copy" }, "exact copy of ", element("bdi", {}, member.copy_of)) : null;
+  const name = element("figcaption", { title }, nameTag(member.name), copy);
   return element("li", {}, element("figure", { class: member.checked ? "checked" : "" }, shown, name));
 }
 
@@ -88,7 +93,7 @@ function filter() {
     section.classList.remove("found");
     if (!section.hidden) shown += 1;
   }
-  say(text === "" ? "" : `${shown} of ${sheets.length} subclusters have this in an id`);
+  say(text === "" ? "" : `${shown} of ${sheets.length} ${many} have this in an id`);
 }
 
 async function search(ask, what) {
@@ -102,7 +107,7 @@ async function search(ask, what) {
     for (const { subcluster } of matches) sheets[subcluster].section.hidden = false;
     find("sheets").replaceChildren(...matches.map((match) => sheets[match.subcluster].section), ...rest(matches));
     sheets[matches[0].subcluster].section.classList.add("found");
-    say(`${what} is most like subcluster ${matches[0].subcluster + 1} (similarity ${matches[0].similarity.toFixed(3)} to ${matches[0].name})`);
+    say(`${what} is most like ${one} ${matches[0].subcluster + 1} (similarity ${matches[0].similarity.toFixed(3)} to ${matches[0].name})`);
   } catch (error) {
     say(error.message);
   }

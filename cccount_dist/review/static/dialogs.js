@@ -1,11 +1,12 @@
 // Help with the keys and their change, the choice of a bad picture, and what is not saved yet.
 
-import { element, find, useTheme } from "./elements.js";
-import { ACTIONS, nameOf, shown } from "./keys.js";
+import { element, find, nameTag, useTheme } from "./elements.js";
+import { nameOf, shown } from "./keys.js";
 import { itemsOf } from "./queue.js";
+import { sheetKind, sheetKinds } from "./sheets.js";
 
 export const BAD = "bad image";
-const REASONS = { [BAD]: "It cannot be judged: blurred, dark, empty", "several": "More than one individual is in it" };
+const REASONS = { [BAD]: () => "It cannot be judged: blurred, dark, empty", "several": (one) => `More than one ${one ? `${one} ` : ""}is in it` };
 
 export class HelpDialog {
   constructor(keys, { rebound }) {
@@ -18,6 +19,7 @@ export class HelpDialog {
       keys.reset();
       this.draw("The usual keys hold again.");
     });
+    find("hints").textContent = sheetKinds().map(([, { hint }]) => hint).filter(Boolean).join(" ");
     find("theme").value = useTheme();
     find("theme").addEventListener("change", () => useTheme(find("theme").value));
     this.dialog.addEventListener("keydown", (event) => this.pressed(event));
@@ -30,11 +32,12 @@ export class HelpDialog {
   open() {
     this.draw("");
     this.dialog.showModal();
-    find("help-close").focus();
+    find("help-close").focus({ preventScroll: true });
+    this.dialog.scrollTop = 0;
   }
 
   draw(message, focused = null) {
-    find("key-rows").replaceChildren(...Object.entries(ACTIONS).map(([action, { label }]) => this.row(action, label)));
+    find("key-rows").replaceChildren(...Object.entries(this.keys.actions).map(([action, { label }]) => this.row(action, label)));
     find("key-problem").textContent = message;
     if (focused) find(`change-${focused}`).focus();
     this.rebound();
@@ -62,7 +65,7 @@ export class HelpDialog {
     this.waiting = null;
     const losers = this.keys.bind(action, key);
     const lost = losers.length ? ` It was the key of “${losers.join("”, “")}” before.` : "";
-    this.draw(`${shown(key)} is now “${ACTIONS[action].label}”.${lost}`, action);
+    this.draw(`${shown(key)} is now “${this.keys.actions[action].label}”.${lost}`, action);
   }
 }
 
@@ -71,8 +74,8 @@ export class FlagDialog {
     this.dialog = find("flag-dialog");
     this.chosen = chosen;
     find("flag-close").addEventListener("click", () => this.dialog.close());
-    const options = Object.entries(REASONS).map(([reason, words], place) =>
-      element("label", {}, element("input", { type: "radio", name: "reason", value: reason, checked: place === 0 }), ` ${words}`),
+    const options = Object.keys(REASONS).map((reason, place) =>
+      element("label", {}, element("input", { type: "radio", name: "reason", value: reason, checked: place === 0 }), element("span", {})),
     );
     find("flag-reasons").append(...options);
     this.dialog.addEventListener("keydown", (event) => {
@@ -83,17 +86,17 @@ export class FlagDialog {
     });
   }
 
-  open(sheet, labels, swapped) {
+  open(sheet, swapped, one = null) {
+    for (const input of this.dialog.querySelectorAll("input")) input.nextSibling.textContent = ` ${REASONS[input.value](one)}`;
     this.items = swapped ? itemsOf(sheet).reverse() : itemsOf(sheet);
-    // In a pair 1 is the left and 2 the right picture; on a page 0 or A is the anchor, and candidates keep their keys.
-    this.labels = sheet.kind === "grid" ? ["Enter", ...labels] : ["1", "2"];
-    const place = (index) => (sheet.kind === "grid" ? (index === 0 ? "the one on the left" : "") : ["left", "right"][index]);
+    const places = sheetKind(sheet.kind).places(sheet);
+    this.labels = places.map(({ key }) => key);
     find("flag-items").replaceChildren(
       ...this.items.map((item, index) =>
         element(
           "button",
           { type: "button", onclick: () => this.choose(item) },
-          element("kbd", {}, shown(this.labels[index] ?? "")), " ", place(index), " ", element("bdi", { class: "name" }, item.name),
+          element("kbd", {}, shown(this.labels[index] ?? "")), " ", places[index]?.words ?? "", " ", element("bdi", { class: "name" }, item.name),
         ),
       ),
     );
@@ -104,6 +107,35 @@ export class FlagDialog {
     const reason = this.dialog.querySelector("input:checked").value;
     this.dialog.close();
     this.chosen(item, reason);
+  }
+}
+
+/** A candidate of a page, large beside the one that it is compared with. */
+export class LargeDialog {
+  constructor() {
+    this.dialog = find("large-dialog");
+    find("large-close").addEventListener("click", () => this.dialog.close());
+    for (const button of this.dialog.querySelectorAll("[data-mark]")) {
+      button.addEventListener("click", () => {
+        this.mark?.(button.dataset.mark);
+        this.dialog.close();
+      });
+    }
+  }
+
+  /** `pictures`: two of {item, address}, the anchor first; `mark` is called with what was chosen. */
+  open(pictures, mark) {
+    this.mark = mark;
+    find("large-pictures").replaceChildren(
+      ...pictures.map(({ item, address }) =>
+        element(
+          "figure", {},
+          address ? element("img", { src: address, alt: item.name }) : element("p", { class: "missing" }, "This item has no picture."),
+          element("figcaption", {}, nameTag(item.name)),
+        ),
+      ),
+    );
+    this.dialog.showModal();
   }
 }
 

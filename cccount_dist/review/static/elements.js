@@ -13,6 +13,11 @@ export function element(name, properties = {}, ...children) {
   return made;
 }
 
+/** A file's name of which the end is seen where there is no room for all of it. */
+export function nameTag(name) {
+  return element("span", { class: "name", title: name }, element("bdi", {}, name));
+}
+
 export function find(id) {
   return document.getElementById(id);
 }

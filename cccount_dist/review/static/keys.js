@@ -1,26 +1,42 @@
 // Which key does what. The usual keys can be changed; the change is kept in this browser.
 
+import { sheetKinds } from "./sheets.js";
+
 const STORED = "cccount-keys";
 
-export const ACTIONS = {
-  same: { label: "Same", usual: ["s", "1"], modes: ["pair"] },
-  different: { label: "Different", usual: ["d", "2"], modes: ["pair"] },
-  unsure: { label: "Unsure", usual: ["u", "3", "Space"], modes: ["pair", "rating"] },
-  submit: { label: "Send the page or the rating", usual: ["Enter"], modes: ["grid", "rating"] },
-  undo: { label: "Undo", usual: ["Backspace"], modes: ["pair", "grid", "rating"] },
-  flag: { label: "Bad image", usual: ["f"], modes: ["pair", "grid", "rating"] },
-  badLeft: { label: "Bad image, left", usual: ["q"], modes: ["pair", "rating"] },
-  badRight: { label: "Bad image, right", usual: ["w"], modes: ["pair", "rating"] },
-  help: { label: "Help", usual: ["h", "?"], modes: ["pair", "grid", "rating"] },
-  swap: { label: "Swap sides (flicker)", usual: ["x"], modes: ["pair", "rating"] },
-  zoomIn: { label: "Zoom in", usual: ["+", "="], modes: ["pair", "grid", "rating"] },
-  zoomOut: { label: "Zoom out", usual: ["-"], modes: ["pair", "grid", "rating"] },
-  reset: { label: "Whole picture", usual: ["Escape"], modes: ["pair", "grid", "rating"] },
-  left: { label: "Pan left", usual: ["ArrowLeft"], modes: ["pair", "grid", "rating"] },
-  right: { label: "Pan right", usual: ["ArrowRight"], modes: ["pair", "grid", "rating"] },
-  up: { label: "Pan up", usual: ["ArrowUp"], modes: ["pair", "grid", "rating"] },
-  down: { label: "Pan down", usual: ["ArrowDown"], modes: ["pair", "grid", "rating"] },
+// What every sheet has; `two`: only one with two pictures beside each other.
+const COMMON = {
+  undo: { label: "Undo", usual: ["Backspace"] },
+  flag: { label: "Bad image", usual: ["f"] },
+  badLeft: { label: "Bad image, left", usual: ["q"], two: true },
+  badRight: { label: "Bad image, right", usual: ["w"], two: true },
+  help: { label: "Help", usual: ["h", "?"] },
+  swap: { label: "Swap sides (flicker)", usual: ["x"], two: true },
+  zoomIn: { label: "Zoom in", usual: ["+", "="] },
+  zoomOut: { label: "Zoom out", usual: ["-"] },
+  reset: { label: "Whole picture", usual: ["Escape"] },
+  left: { label: "Pan left", usual: ["ArrowLeft"] },
+  right: { label: "Pan right", usual: ["ArrowRight"] },
+  up: { label: "Pan up", usual: ["ArrowUp"] },
+  down: { label: "Pan down", usual: ["ArrowDown"] },
 };
+
+/** Everything that a key can mean, and in which modes, which are the kinds of sheets: first what the kinds have of their own. */
+function allActions() {
+  const found = {};
+  for (const [mode, kind] of sheetKinds()) {
+    for (const [action, { label, usual: keys }] of Object.entries(kind.actions)) {
+      if (action in COMMON) throw new Error(`the action "${action}" of the sheet "${mode}" is the page's own: give it another name`);
+      found[action] ??= { label, usual: keys, modes: [] };
+      found[action].modes.push(mode);
+    }
+  }
+  for (const [action, { label, usual: keys, two = false }] of Object.entries(COMMON)) {
+    const modes = sheetKinds().filter(([, kind]) => !two || kind.layout === "two").map(([mode]) => mode);
+    found[action] = { label, usual: keys, modes, always: !two };
+  }
+  return found;
+}
 
 const SHOWN = { Space: "Space", Backspace: "Bksp", Enter: "↵", Escape: "Esc", ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓" };
 
@@ -38,10 +54,11 @@ export function shown(key) {
 
 export class Keys {
   constructor() {
-    this.bound = usual();
+    this.actions = allActions();
+    this.bound = usual(this.actions);
     try {
       const kept = JSON.parse(localStorage.getItem(STORED) ?? "{}");
-      for (const action of Object.keys(ACTIONS)) {
+      for (const action of Object.keys(this.actions)) {
         const keys = kept[action];
         if (Array.isArray(keys) && keys.every((key) => typeof key === "string")) this.bound[action] = keys;
       }
@@ -50,9 +67,10 @@ export class Keys {
     }
   }
 
-  /** What a key means in a mode: the name of an action, or null. */
+  /** What a key means in a mode, null while no sheet is shown: the name of an action, or null. */
   action(key, mode) {
-    const found = Object.entries(this.bound).find(([action, keys]) => ACTIONS[action].modes.includes(mode) && keys.includes(key));
+    const holds = ({ modes, always }) => (mode === null ? always : modes.includes(mode));
+    const found = Object.entries(this.bound).find(([action, keys]) => holds(this.actions[action]) && keys.includes(key));
     return found ? found[0] : null;
   }
 
@@ -64,10 +82,10 @@ export class Keys {
   bind(action, key) {
     const losers = [];
     for (const [other, keys] of Object.entries(this.bound)) {
-      const meet = ACTIONS[other].modes.some((mode) => ACTIONS[action].modes.includes(mode));
+      const meet = this.actions[other].modes.some((mode) => this.actions[action].modes.includes(mode));
       if (other !== action && meet && keys.includes(key)) {
         this.bound[other] = keys.filter((k) => k !== key);
-        losers.push(ACTIONS[other].label);
+        losers.push(this.actions[other].label);
       }
     }
     this.bound[action] = [key];
@@ -76,7 +94,7 @@ export class Keys {
   }
 
   reset() {
-    this.bound = usual();
+    this.bound = usual(this.actions);
     this.keep();
   }
 
@@ -88,13 +106,13 @@ export class Keys {
     }
   }
 
-  /** Keys that name the candidates of a grid: digits, then letters, without those that mean something there. */
-  labels(count) {
-    const free = [..."1234567890qwertyiopagjklzcvbnmsdux"].filter((key) => this.action(key, "grid") === null);
+  /** Keys that name the candidates of a page: digits, then letters, without those that mean something there. */
+  labels(count, mode) {
+    const free = [..."1234567890qwertyiopagjklzcvbnmsdux"].filter((key) => this.action(key, mode) === null);
     return free.slice(0, count);
   }
 }
 
-function usual() {
-  return Object.fromEntries(Object.entries(ACTIONS).map(([action, { usual: keys }]) => [action, [...keys]]));
+function usual(actions) {
+  return Object.fromEntries(Object.entries(actions).map(([action, { usual: keys }]) => [action, [...keys]]));
 }

@@ -70,7 +70,7 @@ export class Look {
 
   wheel(event) {
     const frame = event.target.closest(".frame");
-    if (!frame || (this.stage.dataset.kind === "grid" && !event.ctrlKey)) return; // a grid scrolls
+    if (!frame || (this.stage.dataset.layout === "page" && !event.ctrlKey)) return; // a page scrolls
     event.preventDefault();
     this.zoomBy(Math.exp(-event.deltaY / 400), place(frame, event));
   }

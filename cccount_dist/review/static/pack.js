@@ -2,9 +2,9 @@
 
 import { all, put } from "./database.js";
 import { begin } from "./review.js";
+import { written } from "./sheets.js";
 
 const FOR_EVER = 1e9; // seconds: nobody else is waiting for these sheets
-const WORD = new Map([[1, "same"], [0, "different"], [null, "unsure"]]);
 
 class Pack {
   offline = true;
@@ -22,7 +22,15 @@ class Pack {
   async session() {
     await this.opening;
     const { id, annotator, campaign } = this.content;
-    return { annotator, login: false, workspace: id, campaigns: [{ name: campaign }] };
+    const { noun = null, question = null } = this.content;
+    return { annotator, login: false, workspace: id, campaigns: [{ name: campaign, noun, question }] };
+  }
+
+  /** How far this file is: every sheet of it is known. */
+  async outlook() {
+    const answered = new Set(this.live().map((row) => row.question_id));
+    const done = this.content.sheets.filter((sheet) => sheet.candidates.every((c) => answered.has(c.question_id)));
+    return { answers: done.length, expected: this.content.sheets.length, exact: true, state: "running", why: null, seconds: null };
   }
 
   async sheets(campaign, count) {
@@ -88,12 +96,15 @@ class Pack {
   }
 
   row({ id, question_id, value, seconds, undoes, flag_item, reason, made }, annotator) {
-    const common = { answer_id: id, annotator, source: "pack", answered_at: new Date(made).toISOString() };
-    if (flag_item !== undefined) return { ...common, flag_item, ...(undoes ? { undoes } : { reason }) };
+    const { workspace, campaign } = this.content;
+    const common = { answer_id: id, annotator, source: "pack", answered_at: new Date(made).toISOString(), workspace, campaign };
+    const id_item = flag_item === undefined ? undefined : this.flagged(flag_item).anchor?.name;
+    if (flag_item !== undefined) return { ...common, flag_item, id_item, ...(undoes ? { undoes } : { reason }) };
     const { sheet, candidate } = this.questions.get(question_id);
-    const pair = { question_id, u: sheet.anchor.item, v: candidate.item.item };
+    const [one, other] = [sheet.anchor, candidate.item];
+    const pair = { question_id, u: one.item, v: other.item, id_u: one.name, id_v: other.name };
     if (undoes) return { ...common, ...pair, undoes };
-    return { ...common, ...pair, value: sheet.kind === "rating" && value !== null ? value : WORD.get(value), seconds };
+    return { ...common, ...pair, value: written(sheet.kind, value), seconds };
   }
 
   /** Answers that were not taken back, in order. */

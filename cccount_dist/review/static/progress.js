@@ -13,8 +13,11 @@ let timer = 0;
 const number = (value, digits = 0) =>
   value === null || value === undefined ? "–" : value.toLocaleString(undefined, { maximumFractionDigits: digits });
 const percent = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(value < 0.1 ? 1 : 0)} %`);
-const rounded = (value) => number(value, value !== null && Math.abs(value) < 100 ? 1 : 0);
-const plural = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
+const plural = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
+// Counts are whole numbers; an interval grows outwards, so that it never claims more than it knows.
+const whole = (value) => Math.max(1, Math.floor(value + 0.5));
+const floor = (value) => Math.max(1, Math.floor(value + 1e-9));
+const ceil = (value) => Math.ceil(value - 1e-9);
 
 async function start() {
   useTheme();
@@ -26,6 +29,7 @@ async function start() {
     return;
   }
   if (session.annotator === null) return location.replace("/");
+  find("who").textContent = session.annotator;
   const names = session.campaigns.map((one) => one.name);
   if (!names.length) {
     find("headline").textContent = "No campaign yet";
@@ -60,48 +64,100 @@ function draw(standing) {
   find("to-review").href = `/?campaign=${encodeURIComponent(campaign)}`;
   find("kicker").replaceChildren("campaign ", element("bdi", {}, standing.campaign), ` · ${standing.method} · ${stateOf(standing)}`);
   drawResult(standing);
+  drawCourse(standing);
   drawFigures(standing);
   drawPeople(standing);
   drawAgreement(standing);
   drawContradictions(standing);
 }
 
-function stateOf({ state, pending, questions, budget }) {
-  if (state === "stopped") return questions >= budget ? "budget used up" : "not advanced just now";
+function stateOf({ state, pending, spent, budget }) {
+  if (state === "stopped") return spent >= budget ? "budget used up" : "not advanced just now";
   return { done: "done", waiting: `${plural(pending, "question")} open` }[state] ?? "under way";
 }
 
-function drawResult({ result, kind }) {
+/** The result in the words of its kind; a result with an estimate is drawn within its interval. */
+function drawResult({ result, headline, epoch, noun: [one, many] }) {
   const range = find("range");
   range.hidden = true;
-  if (!result) {
-    find("headline").textContent = kind === "count" ? "No estimate yet" : "No groups yet";
-    find("below").textContent = "It appears after the first answers are taken in.";
-  } else if (result.clusters !== undefined) {
-    find("headline").textContent = plural(result.clusters, "group");
-    find("below").textContent = "so far, from the answers that were taken in";
-  } else if (result.estimate === null || result.estimate === undefined) {
+  if (!result || !("estimate" in result)) {
+    find("headline").textContent = headline.charAt(0).toUpperCase() + headline.slice(1);
+    find("below").textContent = result ? "so far, from the answers that were taken in" : "It appears after the first answers are taken in.";
+  } else if (result.estimate === null) {
     find("headline").textContent = "No estimate yet";
-    find("below").textContent = `for certain between ${rounded(result.low)} and ${rounded(result.high)}`;
+    find("below").textContent = `for certain between ${number(floor(result.low))} and ${plural(ceil(result.high), one, many)}`;
   } else {
-    find("headline").textContent = `About ${rounded(result.estimate)}`;
-    find("below").textContent = `${percent(result.level)} interval ${rounded(result.low)} to ${rounded(result.high)}`;
+    find("headline").textContent = `About ${plural(whole(result.estimate), one, many)}`;
+    find("below").textContent = `${percent(result.level)} sure: between ${number(floor(result.low))} and ${number(ceil(result.high))}`;
     range.hidden = false;
-    range.replaceChildren(interval(result));
+    range.replaceChildren(interval(result, many));
   }
+  if (epoch) find("below").textContent += ` · ${epoch}`;
 }
 
-/** The estimate within its interval, on a line that begins at nothing. */
-function interval({ estimate, low, high }) {
-  const top = high * 1.15 || 1;
+/** Numbers that are easy to read, from nothing to `top`: 0, 10, 20, … */
+function ticks(top, most) {
+  const rough = top / most;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = Math.max(1, [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough));
+  return Array.from({ length: Math.floor(top / step) + 1 }, (_, place) => place * step);
+}
+
+/** The estimate within its interval, on a scale that begins at nothing. */
+function interval({ estimate, low, high }, many) {
+  const top = ceil(high) * 1.15 || 1;
   const place = (value) => `${(100 * Math.max(0, value)) / top}%`;
-  const svg = shape("svg", { role: "img", "aria-label": `The estimate ${rounded(estimate)} between ${rounded(low)} and ${rounded(high)}, drawn from 0` });
+  const svg = shape("svg", { role: "img", "aria-label": `About ${whole(estimate)} ${many}, between ${floor(low)} and ${ceil(high)}, on a scale from 0` });
   svg.append(
-    shape("line", { class: "track", x1: "0%", x2: "100%", y1: "50%", y2: "50%" }),
-    shape("line", { class: "span", x1: place(low), x2: place(high), y1: "50%", y2: "50%" }),
-    shape("circle", { class: "point", cx: place(estimate), cy: "50%", r: "8" }),
+    shape("line", { class: "track", x1: "0%", x2: "100%", y1: 14, y2: 14 }),
+    shape("line", { class: "span", x1: place(low), x2: place(high), y1: 14, y2: 14 }),
+    shape("circle", { class: "point", cx: place(estimate), cy: 14, r: 8 }),
+    ...ticks(top, 6).flatMap((value) => [
+      shape("line", { class: "tick", x1: place(value), x2: place(value), y1: 24, y2: 30 }),
+      text(number(value), { x: place(value), y: 44, "text-anchor": value === 0 ? "start" : "middle" }),
+    ]),
   );
   return svg;
+}
+
+/** The result over the answers, with its interval. What does not fit is cut at the top, and says so. */
+function drawCourse({ course, noun: [, many], result }) {
+  if (course.length < 2) return fill("course", false);
+  const narrow = innerWidth < 560;
+  const size = { width: narrow ? 330 : 760, height: 260, left: 48, right: 16, top: 18, bottom: 34 };
+  const last = course.at(-1);
+  const ends = (point) => point.high ?? point.value;
+  const most = Math.max(...course.map((point) => point.value), ...course.map(ends));
+  const top = Math.max(2, Math.min(most, 3 * ends(last))) * 1.05;
+  const right = Math.max(1, ...course.map((point) => point.answers));
+  const x = (answers) => size.left + ((size.width - size.left - size.right) * answers) / right;
+  const y = (value) => size.top + (size.height - size.top - size.bottom) * (1 - Math.min(value, top) / top);
+  const svg = shape("svg", { viewBox: `0 0 ${size.width} ${size.height}`, role: "img", "aria-label": describe(course, many) });
+  for (const value of ticks(top, 5)) {
+    svg.append(shape("line", { class: "line", x1: size.left, x2: size.width - size.right, y1: y(value), y2: y(value) }));
+    svg.append(text(number(value), { x: size.left - 8, y: y(value) + 4, "text-anchor": "end" }));
+  }
+  for (const value of ticks(right, narrow ? 4 : 7)) svg.append(text(number(value), { x: x(value), y: size.height - 14, "text-anchor": "middle" }));
+  svg.append(text("answers", { x: size.width - size.right, y: size.height - 1, "text-anchor": "end" }));
+  const banded = course.filter((point) => point.low !== null && point.high !== null);
+  if (banded.length > 1) {
+    const upper = banded.map((point) => `${x(point.answers)},${y(point.high)}`);
+    const lower = banded.map((point) => `${x(point.answers)},${y(point.low)}`).reverse();
+    svg.append(shape("polygon", { class: "band", points: [...upper, ...lower].join(" ") }));
+  }
+  const cut = banded.filter((point) => point.high > top);
+  for (const point of cut.filter((_, place) => place % Math.ceil(cut.length / 10) === 0)) {
+    svg.append(text("▲", { x: x(point.answers), y: size.top - 3, "text-anchor": "middle" }));
+  }
+  svg.append(shape("polyline", { class: "curve", points: course.map((point) => `${x(point.answers)},${y(point.value)}`).join(" ") }));
+  svg.append(shape("circle", { class: "point", cx: x(last.answers), cy: y(last.value), r: 5 }));
+  const legend = banded.length > 1 ? `Line: the estimate. Shaded: its ${result?.level ? `${percent(result.level)} ` : ""}interval.${cut.length ? " ▲: the interval goes on above." : ""}` : `Line: ${many} so far.`;
+  fill("course", true, element("h2", {}, "The result over the answers"), svg, element("p", {}, legend));
+}
+
+function describe(course, many) {
+  const said = ({ answers, value, low, high }) => `${whole(value)}${low === null ? "" : ` (${floor(low)} to ${ceil(high)})`} after ${plural(answers, "answer")}`;
+  return `Chart of ${many}: ${said(course[0])}, ${said(course.at(-1))}.`;
 }
 
 function shape(name, attributes) {
@@ -110,14 +166,32 @@ function shape(name, attributes) {
   return made;
 }
 
+function text(words, attributes) {
+  const made = shape("text", attributes);
+  made.textContent = words;
+  return made;
+}
+
+/** Pairs and pages, where there are pages. */
+function partsOf({ pairs, pages }) {
+  return pages ? `: ${plural(pairs, "pair")} and ${plural(pages, "page")}` : "";
+}
+
 function drawFigures(s) {
+  const { effort } = s;
   const pace = s.annotators.reduce((sum, one) => sum + (one.answers_per_hour ?? 0), 0);
+  const more = s.expected === null ? null : s.expected - effort.pairs - effort.pages;
+  const ahead = s.forecast_questions !== null && s.forecast_questions > s.spent;
+  const width = s.target_width === null ? "" : ` of ${percent(s.target_width)}`;
   const rows = [
-    [number(s.answers), "answers in the log"],
+    [number(effort.pairs + effort.pages), `answers${partsOf(effort)}`],
+    [more ? `about ${number(more)}` : null, "answers to go, as far as budget and forecast tell"],
+    [`${number(Math.floor(s.spent))} of ${number(s.budget)}`, `of the budget used${effort.pages ? "; a page counts as the pairs that take as long" : ""}`],
+    [ahead ? number(s.forecast_questions) : null, `answers in all to the wanted width${width}, by the forecast`],
+    [ahead && s.forecast_hours ? `${number(s.forecast_hours, 1)} h` : null, "of people's time to go, by the forecast"],
     [number(s.pending), "questions open"],
-    [number(s.questions), `questions settled, of a budget of ${number(s.budget)}`],
-    [s.forecast_questions === null ? null : number(s.forecast_questions), `questions in all to the wanted width${s.target_width === null ? "" : ` of ${percent(s.target_width)}`}, by the forecast`],
-    [s.forecast_hours === null ? null : `${number(s.forecast_hours, 1)} h`, "of people's time to go, by the forecast"],
+    [number(effort.free), "answers for free: they follow from others"],
+    [effort.carried ? number(effort.carried) : null, "answers from other campaigns"],
     [s.seconds_per_pair === null ? null : `${number(s.seconds_per_pair, 1)} s`, "for a pair, as measured"],
     [s.seconds_per_page === null ? null : `${number(s.seconds_per_page, 1)} s`, "for a page, as measured"],
     [pace ? number(pace) : null, "answers an hour, all together"],
@@ -138,33 +212,44 @@ function fill(id, show, ...content) {
   if (show && !find(id).contains(document.activeElement)) find(id).replaceChildren(...content);
 }
 
-function drawPeople({ annotators }) {
-  const rate = (value, ends) =>
-    element("td", {}, percent(value), ends ? element("span", { class: "ends" }, `${percent(ends[0])} to ${percent(ends[1])}`) : null);
+function drawPeople({ annotators, given, further, effort }) {
+  const head = ["annotator", "answers", "an hour", "checks", "said different, is same", "said same, is different", "changed their mind"];
+  const cell = (place, ...content) => {
+    const made = element("td", {}, ...content);
+    made.dataset.label = head[place]; // on a phone a row is a card, and every number has its name beside it
+    return made;
+  };
+  const rate = (place, value, ends, known, what) =>
+    value === null
+      ? cell(place, element("span", { class: "ends" }, known ? `too few ${what} (${known})` : `no ${what} yet`))
+      : cell(place, percent(value), ends ? element("span", { class: "ends" }, `${percent(ends[0])} to ${percent(ends[1])}`) : null);
   const rows = annotators.map((one) =>
     element(
       "tr",
       {},
       element("th", { scope: "row" }, element("bdi", {}, one.name), one.suspect ? element("div", { class: "suspect" }, "▲ errs more than the others") : null),
-      element("td", {}, number(one.answers)),
-      element("td", {}, number(one.answers_per_hour)),
-      rate(one.miss, one.miss_interval),
-      rate(one.false_same, one.false_same_interval),
-      rate(one.changed_mind, null),
+      cell(1, number(one.answers)),
+      one.answers_per_hour === null ? cell(2, element("span", { class: "ends" }, "too early to say")) : cell(2, number(one.answers_per_hour)),
+      cell(3, number(one.checks)),
+      rate(4, one.miss, one.miss_interval, one.checks, "checks"),
+      rate(5, one.false_same, one.false_same_interval, one.checks, "checks"),
+      rate(6, one.changed_mind, null, one.repeats, "repeats"),
     ),
   );
+  const answers = effort.pairs + effort.pages;
+  const sum = further ? `${plural(given, "answer")} in all: ${number(answers)} that settle a question, and ${plural(further, "further vote")} on one. ` : "";
   fill(
     "people",
     rows.length > 0,
     element("h2", {}, "People"),
-    element("p", {}, "Error rates come from questions whose answer is known and from votes of others, with 95 % intervals; – while nothing is known."),
-    table("People", ["annotator", "answers", "an hour", "said different, is same", "said same, is different", "changed their mind"], rows),
+    element("p", {}, `${sum}A check is an answer that can be compared: with a known pair, or with other people's votes. Rates are told from 20 checks on, with 95 % intervals.`),
+    table("People", head, rows),
   );
 }
 
 function drawAgreement({ agreement: { alpha, pairs } }) {
   const rows = pairs.map(([a, b, kappa, common]) =>
-    element("tr", {}, element("th", { scope: "row" }, element("bdi", {}, a), " and ", element("bdi", {}, b)), element("td", {}, kappa === null ? "–" : kappa.toFixed(2)), element("td", {}, number(common))),
+    element("tr", {}, element("th", { scope: "row" }, element("bdi", {}, a), " and ", element("bdi", {}, b)), labelled("Cohen's kappa", kappa === null ? "–" : kappa.toFixed(2)), labelled("questions of both", number(common))),
   );
   fill(
     "agreement",
@@ -173,6 +258,12 @@ function drawAgreement({ agreement: { alpha, pairs } }) {
     element("p", {}, `Krippendorff's alpha of all: ${alpha === null ? "not known yet" : alpha.toFixed(2)}. 1 is full agreement, 0 is chance.`),
     table("Agreement", ["two people", "Cohen's kappa", "questions of both"], rows),
   );
+}
+
+function labelled(label, words) {
+  const made = element("td", {}, words);
+  made.dataset.label = label;
+  return made;
 }
 
 function drawContradictions({ contradictions }) {

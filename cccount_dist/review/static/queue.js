@@ -1,9 +1,11 @@
 // The sheets that come next: fetched before they are needed, their pictures decoded, so that the next one is drawn at once.
 
+import { sheetKind } from "./sheets.js";
+
 const AHEAD = 8;
-const SIDE = { pair: 1024, rating: 1024, grid: 512 };
 const FINEST = 2048; // pixels of a picture's longer side, once somebody zooms in
-const POLLS = [1000, 2000, 3000, 5000, 8000]; // milliseconds between looks for new questions while there are none
+const POLLS = [1000, 2000, 3000, 5000, 8000]; // milliseconds between looks while there are none, if the server cannot be waited at
+const AT_ONCE = 100; // milliseconds after which the next look follows one at which the server waited
 
 export class Queue {
   constructor(transport, { campaign, isAnswered, changed }) {
@@ -15,17 +17,24 @@ export class Queue {
     this.given = new Set(); // ids of sheets that were shown or answered here
     this.spoiled = new Set(); // items that were flagged here
     this.state = "waiting";
+    this.hindrance = null; // why nothing new is asked until somebody has run a command
     this.problem = null;
-    this.filling = null;
+    this.filling = null; // the look that is under way, unless it waits at the server
+    this.looking = null; // the look that is under way
+    this.shown = null; // the sheet that was given out last
     this.wanted = false; // whether more was asked for while a look was under way
     this.timer = 0;
     this.empty = 0; // looks in a row that found nothing
+    this.looked = false; // whether the server has been asked once
     this.closed = false;
+    this.wake = () => void this.fill();
+    addEventListener("online", this.wake); // also after a laptop was closed
   }
 
   close() {
     this.closed = true;
     clearTimeout(this.timer);
+    removeEventListener("online", this.wake);
   }
 
   /** The next sheet, or null if none is here yet. */
@@ -36,6 +45,7 @@ export class Queue {
     this.ready = this.ready.filter((sheet) => sheet.again || !this.answered(sheet));
     const sheet = this.ready.shift() ?? null;
     if (sheet) this.given.add(sheet.id);
+    this.shown = sheet;
     void this.fill();
     return sheet;
   }
@@ -62,38 +72,57 @@ export class Queue {
    * brings less, and is followed by another. Without it a connection that dies just then leaves people with nothing to do.
    */
   fill() {
-    if (this.closed || this.ready.length >= AHEAD) return this.filling;
-    if (this.filling) {
+    if (this.closed || this.ready.length >= AHEAD) return this.looking;
+    if (this.looking) {
       this.wanted = true;
-      return this.filling;
+      return this.looking;
     }
     clearTimeout(this.timer);
-    this.filling = this.fetch().finally(() => {
-      this.filling = null;
+    // The first look that finds too little comes back at once, so that people are told; the next ones wait at the server.
+    const waits = this.transport.holds && !this.problem && this.looked && this.inHands < AHEAD;
+    this.looking = this.fetch(waits).finally(() => {
+      this.filling = this.looking = null;
       this.changed();
-      const more = this.wanted && !this.problem;
+      const more = this.wanted && !this.problem && !waits;
       this.wanted = false;
       if (more) void this.fill();
     });
-    return this.filling;
+    this.filling = waits ? null : this.looking;
+    return this.looking;
   }
 
-  async fetch() {
+  /** Sheets that are here and not answered, with the one that is shown. */
+  get inHands() {
+    return this.ready.length + (this.shown && !this.answered(this.shown) ? 1 : 0);
+  }
+
+  async fetch(waits) {
     try {
-      const { sheets, state } = await this.transport.sheets(this.campaign, AHEAD);
+      const { sheets, state, hindrance } = await this.transport.sheets(this.campaign, AHEAD, waits ? this.inHands : null);
+      if (this.transport.holds) {
+        // What the server does not name any more was settled, or went to somebody who had nothing to do.
+        const named = new Set(sheets.map((sheet) => sheet.id));
+        this.ready = this.ready.filter((sheet) => sheet.again || named.has(sheet.id));
+      }
       const here = new Map(this.ready.map((sheet) => [sheet.id, sheet]));
       for (const sheet of sheets) if (here.has(sheet.id)) here.get(sheet.id).until = until(sheet);
       const fresh = sheets.filter((sheet) => !here.has(sheet.id) && this.isNew(sheet)).map((sheet) => this.prepared(sheet));
       this.ready.push(...fresh);
       this.state = state;
+      this.hindrance = hindrance ?? null;
       this.problem = null;
       this.empty = this.ready.length ? 0 : this.empty + 1;
     } catch (error) {
       this.problem = error;
       this.empty += 1;
     }
-    if (!this.ready.length && !this.closed) {
-      this.timer = setTimeout(() => void this.fill(), POLLS[Math.min(this.empty, POLLS.length) - 1] ?? POLLS[0]);
+    if (this.closed) return;
+    const goesOn = this.state === "running" || this.state === "waiting";
+    if (this.transport.holds && !this.problem && goesOn) {
+      this.looked = true;
+      if (this.inHands < AHEAD) this.timer = setTimeout(this.wake, waits ? AT_ONCE : 0);
+    } else if (!this.ready.length) {
+      this.timer = setTimeout(this.wake, POLLS[Math.min(this.empty, POLLS.length) - 1] ?? POLLS[0]);
     }
   }
 
@@ -107,7 +136,8 @@ export class Queue {
 
   /** The sheet with an element for each of its pictures, the anchor's first; decoding begins now. */
   prepared(sheet) {
-    const pictures = itemsOf(sheet).map((item) => picture(item, this.transport.picture(item, SIDE[sheet.kind])));
+    const side = sheetKind(sheet.kind).side;
+    const pictures = itemsOf(sheet).map((item) => picture(item, this.transport.picture(item, side), this.changed));
     return { ...sheet, pictures, until: until(sheet) };
   }
 }
@@ -138,9 +168,14 @@ function hasItem(sheet, item) {
   return itemsOf(sheet).some((one) => one.item === item);
 }
 
-/** An element that is ready to be shown; `element` changes to an explanation if the picture cannot be had. */
-function picture(item, address) {
-  if (!address) return { element: missing(item, "This item has no picture.") };
+/** The items of a sheet whose pictures cannot be shown: nobody can say what they are. */
+export function unseen(sheet) {
+  return itemsOf(sheet).filter((_, place) => sheet.pictures[place].lost);
+}
+
+/** An element that is ready to be shown; `element` changes to an explanation if the picture cannot be had, and `lost` is called. */
+function picture(item, address, lost) {
+  if (!address) return { element: missing(item, "This item has no picture."), lost: true };
   const image = new Image();
   image.alt = item.name;
   image.draggable = false;
@@ -150,7 +185,9 @@ function picture(item, address) {
   image.decode().catch(() => {
     if (image.naturalWidth) return; // decoding was put off, the picture is there
     entry.element = missing(item, "This picture cannot be shown.");
+    entry.lost = true;
     if (image.isConnected) image.replaceWith(entry.element);
+    lost();
   });
   return entry;
 }

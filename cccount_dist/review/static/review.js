@@ -2,27 +2,27 @@
 
 import { clearChoices, drawChoices } from "./choices.js";
 import { Clock } from "./clock.js";
-import { BAD, FlagDialog, HelpDialog, SavedDialog } from "./dialogs.js";
+import { BAD, FlagDialog, HelpDialog, LargeDialog, SavedDialog } from "./dialogs.js";
 import { element, find, useTheme } from "./elements.js";
 import { History } from "./history.js";
 import { Keys, nameOf, shown } from "./keys.js";
 import { Look } from "./look.js";
 import { newId, Outbox } from "./outbox.js";
-import { itemsOf, Queue, refine } from "./queue.js";
-import { Stage, VALUE } from "./stage.js";
+import { itemsOf, Queue, refine, unseen } from "./queue.js";
+import { sheetKind } from "./sheets.js";
+import { Stage } from "./stage.js";
+import { Tally } from "./tally.js";
 import { Server, SignedOut } from "./transport.js";
 
-const QUESTION = {
-  pair: "Are these two the same?",
-  grid: "Which of the others are the same as this one?",
-  rating: "How similar are these two?",
-};
+const LARGE = 2048; // pixels of a picture's longer side that is shown by itself
 const EMPTY = {
   done: "This campaign is done. Thank you.",
   stopped: "The campaign asks no more: its budget of questions is used up, or nobody advances it. Thank you.",
-  packed: "Everything in this file is answered. Save your answers with the button at the top, and send them back.",
+  packed: "Everything in this file is answered. Save your answers to a file, and send it back.",
   waiting: "No question is open just now. New ones appear here by themselves.",
 };
+
+const pairOf = (sheet, { item }) => [sheet.anchor.item, item.item].sort((one, other) => one - other).join(" ");
 
 export class Review {
   constructor(transport) {
@@ -31,11 +31,12 @@ export class Review {
     this.clock = new Clock();
     this.sheet = null;
     this.answered = 0; // sheets, in this visit
-    this.seconds = 0;
-    this.stage = new Stage(find("stage"), find("between"), { marked: () => this.drawChoices() });
+    this.tally = new Tally(transport, { explained: (why) => !this.sheet && !this.queue?.problem && this.notice(why) });
+    this.stage = new Stage(find("stage"), find("between"));
     this.look = new Look(find("stage"), { deepened: () => this.sheet && refine(this.sheet, this.transport) });
     this.history = new History(find("recent"));
     this.help = new HelpDialog(this.keys, { rebound: () => this.sheet && this.drawChoices() });
+    this.large = new LargeDialog();
     this.flags = new FlagDialog({ chosen: (item, reason) => this.flag(item, reason) });
     this.saved = new SavedDialog({
       flush: () => void this.outbox?.flush(),
@@ -66,6 +67,7 @@ export class Review {
 
   async enter(session) {
     this.session = session;
+    find("who").textContent = session.annotator;
     find("login").hidden = true;
     find("sign-out").hidden = !session.login;
     if (!session.campaigns.length) return this.notice("There is no campaign for people yet. Start one with: cccount count WORKSPACE");
@@ -82,11 +84,14 @@ export class Review {
     this.sheet = null;
     this.stage.clear();
     this.history.replace([]);
+    this.pairs = new Set(); // what was answered in this visit, by its two items
     this.mine = new Set(); // questions that were answered in this visit: a sheet that crossed an answer on its way is not shown
     find("campaign").value = campaign;
     find("to-progress").hidden = this.transport.offline;
     find("to-progress").href = `/progress?campaign=${encodeURIComponent(campaign)}`;
     document.title = `${campaign} · review · cccount`;
+    this.words = this.session.campaigns.find(({ name }) => name === campaign) ?? {};
+    this.tally.open(campaign);
     const owner = JSON.stringify([this.session.workspace, campaign, this.session.annotator]);
     this.outbox = new Outbox(this.transport, { campaign, owner, changed: () => this.outboxChanged() });
     this.queue = new Queue(this.transport, {
@@ -122,16 +127,59 @@ export class Review {
       this.setMode("wait");
       clearChoices(find("choices"));
       find("flag").hidden = true;
+      this.drawAgain();
+      this.drawUnseen();
       return this.explainEmpty();
     }
     find("flag").hidden = false;
-    this.labels = sheet.kind === "grid" ? this.keys.labels(sheet.candidates.length) : [];
     this.look.reset();
-    this.stage.show(sheet, this.labels);
+    this.stage.show(sheet, this.keys);
     this.setMode(sheet.kind);
-    find("question").textContent = QUESTION[sheet.kind];
+    this.tally.busy();
+    find("question").textContent = this.asked();
     this.drawChoices();
+    this.drawAgain();
+    this.drawUnseen();
     this.clock.start();
+  }
+
+  /** What is asked about the sheet: in the user's words where there are some and it shows two pictures. */
+  asked() {
+    const { question, layout } = this.kind;
+    if (this.words.question && layout === "two") return this.words.question;
+    return typeof question === "function" ? question(this.words.noun?.[0] ?? null) : question;
+  }
+
+  /** Nobody is asked the same twice without being told: it is asked again where one answer is not enough, and nobody else is there. */
+  drawAgain() {
+    const sheet = this.sheet?.again ? null : this.sheet; // after an undo it is no news
+    const count = sheet ? sheet.candidates.filter((candidate) => candidate.again || this.pairs.has(pairOf(sheet, candidate))).length : 0;
+    const all = count && count === sheet.candidates.length;
+    find("again").textContent = all ? "You answered this before. It is asked once more, to be sure." : "Some of these you saw before. They are asked once more, to be sure.";
+    find("again").hidden = !count;
+  }
+
+  /** Without all pictures nobody can say more than "unsure": what says more is disabled, and the page says why. */
+  drawUnseen() {
+    const lost = this.sheet ? unseen(this.sheet) : [];
+    const blind = lost.length > 0 && this.isBlind(lost);
+    find("stage").dataset.unseen = lost.length;
+    for (const button of find("choices").querySelectorAll("button.choice, input")) {
+      button.disabled = blind && !button.classList.contains("unsure");
+    }
+    const names = lost.map((item) => item.name).join(", ");
+    find("unseen").textContent = lost.length ? `Cannot be shown: ${names}. ${blind ? "Answer unsure, or flag it." : "It is left unsure."}` : "";
+    find("unseen").hidden = !lost.length;
+  }
+
+  /** Whether nothing can be said about the sheet: the anchor, or all that it is compared with, cannot be seen. */
+  isBlind(lost) {
+    return lost.includes(this.sheet.anchor) || lost.length >= this.sheet.candidates.length;
+  }
+
+  /** Of the sheet that is shown. */
+  get kind() {
+    return sheetKind(this.sheet.kind);
   }
 
   /** How many sheets could still be answered if the connection died now. */
@@ -144,10 +192,21 @@ export class Review {
   }
 
   explainEmpty() {
-    find("question").textContent = "Nothing to answer";
-    const { problem, state, filling } = this.queue;
-    if (problem) this.notice(`The server cannot be reached: ${problem.message}. Trying again …`);
-    else this.notice(filling && state === "waiting" ? "Fetching questions …" : EMPTY[state] ?? EMPTY.waiting);
+    const { problem, state, filling, hindrance } = this.queue;
+    find("question").textContent = state === "packed" ? "All answered" : "Nothing to answer just now";
+    if (problem) return this.notice(`The server cannot be reached: ${problem.message}. Trying again …`);
+    if (state === "packed") return this.offerToHandIn();
+    if (hindrance) return this.notice(`The campaign ${hindrance}. All that was answered counts. New questions then appear here by themselves.`);
+    this.notice(filling && state === "waiting" ? "Fetching questions …" : this.tally.why ?? EMPTY[state] ?? EMPTY.waiting);
+    this.tally.idle();
+  }
+
+  /** A pack is answered: the one thing that is left to do is large. */
+  offerToHandIn() {
+    if (find("finish")) return;
+    const button = element("button", { type: "button", id: "finish", class: "primary finish", onclick: () => void this.transport.handIn() }, "Hand in");
+    this.notice(EMPTY.packed);
+    find("notice").append(button);
   }
 
   notice(text) {
@@ -157,10 +216,7 @@ export class Review {
 
   drawChoices() {
     for (const hint of document.querySelectorAll("[data-key-of]")) hint.textContent = shown(this.keys.of(hint.dataset.keyOf)[0] ?? "");
-    drawChoices(find("choices"), this.sheet.kind, this.keys, this.stage, {
-      answer: (event, answer) => this.byPointer(event, () => this.answer([VALUE[answer]], answer)),
-      submit: (event) => this.byPointer(event, () => this.submit()),
-    });
+    drawChoices(find("choices"), this.sheet.kind, this.keys, (event, action) => this.byPointer(event, () => this.act(action)));
   }
 
   drawUndo() {
@@ -173,29 +229,23 @@ export class Review {
   answer(values, words) {
     const { sheet } = this;
     if (!sheet) return;
+    const lost = unseen(sheet);
+    if (lost.length && this.isBlind(lost) && values.some((value) => value !== null)) {
+      return this.say("A picture cannot be shown: answer unsure, or flag it.");
+    }
     performance.mark("answered");
     const seconds = this.clock.seconds();
     const each = seconds / sheet.candidates.length; // the seconds of a page are the sum over its answers
-    const answers = sheet.candidates.map(({ question_id }, place) => ({ id: newId(), question_id, value: values[place], seconds: each }));
+    const answers = sheet.candidates.map(({ question_id }, place) => ({ id: newId(), question_id, value: lost.includes(sheet.candidates[place].item) ? null : values[place], seconds: each }));
     this.outbox.add(answers.map((body) => ({ kind: "answer", body })));
     this.history.push({ sheet, answers });
     for (const { question_id } of answers) this.mine.add(question_id);
+    for (const candidate of sheet.candidates) this.pairs.add(pairOf(sheet, candidate));
     this.answered += 1;
-    this.seconds += seconds;
+    this.tally.answered(seconds);
     this.showNext();
     requestAnimationFrame(() => setTimeout(() => performance.measure("answer to next sheet drawn", "answered")));
-    find("pace").textContent = `${this.answered} answered · ${(this.seconds / this.answered).toFixed(1)} s each`;
     this.say(`${words}. ${this.sheet ? "Next." : ""}`);
-  }
-
-  submit() {
-    if (this.sheet?.kind === "grid") {
-      const { same } = this.stage.counts();
-      this.answer(this.stage.values(), `${same} of ${this.stage.marks.length} same`);
-    } else if (this.sheet?.kind === "rating") {
-      const value = Number(find("rating").value);
-      this.answer([value], `rated ${value.toFixed(2)}`);
-    }
   }
 
   undo() {
@@ -204,6 +254,8 @@ export class Review {
     this.outbox.add(entry.answers.map(({ id }) => ({ kind: "undo", body: { id: newId(), answer_id: id } })));
     if (this.sheet) this.queue.putBack(this.sheet);
     for (const { question_id } of entry.answers) this.mine.delete(question_id);
+    for (const candidate of entry.sheet.candidates) this.pairs.delete(pairOf(entry.sheet, candidate));
+    if (entry.flagged == null) this.tally.undone();
     if (entry.flagged != null) this.queue.unspoil(entry.flagged);
     // What tested us before a reload, and a flag from then, have no question to show again: they are taken back.
     if (entry.sheet.candidates.some(({ question_id }) => question_id < 0)) return this.showNext();
@@ -231,6 +283,7 @@ export class Review {
   queueChanged() {
     if (this.queue.problem instanceof SignedOut) return this.askWho();
     if (!this.sheet) this.show(this.queue.ready.length ? this.queue.next() : null);
+    else this.drawUnseen();
     this.noteAhead();
   }
 
@@ -267,6 +320,7 @@ export class Review {
     find("undo").addEventListener("click", (event) => this.byPointer(event, () => this.undo()));
     find("flag").addEventListener("click", (event) => this.byPointer(event, () => this.openFlags()));
     find("help").addEventListener("click", () => this.help.open());
+    find("stage").addEventListener("enlarge", (event) => this.enlarge(event.detail));
     find("campaign").addEventListener("change", () => void this.open(find("campaign").value));
     find("login").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -300,13 +354,20 @@ export class Review {
   }
 
   clicked(event) {
-    const cell = event.target.closest(".cell");
-    if (!cell || this.look.dragged) return;
-    this.byPointer(event, () => this.stage.toggle(Number(cell.dataset.place)));
+    if (!this.sheet || this.look.dragged || !this.kind.clicked(event.target)) return;
+    this.byPointer(event, () => this.drawChoices());
   }
 
   openFlags() {
-    if (this.sheet) this.flags.open(this.sheet, this.labels, this.stage.swapped);
+    if (this.sheet) this.flags.open(this.sheet, this.stage.swapped, this.words.noun?.[0]);
+  }
+
+  enlarge({ place, mark }) {
+    const pictures = [this.sheet.anchor, this.sheet.candidates[place].item].map((item) => ({ item, address: this.transport.picture(item, LARGE) }));
+    this.large.open(pictures, (name) => {
+      mark(name);
+      this.drawChoices();
+    });
   }
 
   flagSide(right) {
@@ -320,12 +381,11 @@ export class Review {
     if (focus.matches("input:not([type=range]), select, textarea")) return;
     if (focus.matches("button, a, summary") && (key === "Space" || key === "Enter")) return;
     if (focus.matches("input[type=range]") && (key.startsWith("Arrow") || key === "Home" || key === "End")) return;
-    const mode = this.sheet?.kind ?? "wait";
-    const action = this.keys.action(key, mode === "wait" ? "pair" : mode);
-    if (mode === "grid" && action === null && !event.repeat && this.stage.toggleKey(key)) return event.preventDefault();
-    if (mode === "rating" && /^[0-9]$/.test(key) && !event.repeat) {
+    const action = this.keys.action(key, this.sheet?.kind ?? null);
+    const taken = this.sheet && !event.repeat ? this.kind.pressed(key, action) : null;
+    if (taken) {
       event.preventDefault();
-      return this.answer([Number(key) / 9], `rated ${key} of 9`);
+      return taken.values ? this.answer(taken.values, taken.words) : this.drawChoices();
     }
     if (action === null) return;
     if (event.repeat && !["left", "right", "up", "down", "zoomIn", "zoomOut"].includes(action)) return; // a key held down is one answer
@@ -335,9 +395,6 @@ export class Review {
 
   act(action) {
     switch (action) {
-      case "same": case "different": case "unsure":
-        return this.answer([VALUE[action]], action);
-      case "submit": return this.submit();
       case "undo": return this.undo();
       case "flag": return this.openFlags();
       case "badLeft": return this.flagSide(false);
@@ -347,8 +404,15 @@ export class Review {
       case "reset": return this.look.reset();
       case "zoomIn": return this.look.zoomIn();
       case "zoomOut": return this.look.zoomOut();
-      default: return this.look.pan(action);
+      case "left": case "right": case "up": case "down": return this.look.pan(action);
+      default: return this.choose(action);
     }
+  }
+
+  /** An action of the sheet's own kind. */
+  choose(action) {
+    const said = this.sheet && this.kind.answers(action);
+    if (said) this.answer(said.values, said.words);
   }
 }
 

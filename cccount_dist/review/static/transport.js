@@ -1,6 +1,7 @@
 // How the page talks to the server. `pack.js` has the same functions for a page that has no server.
 
 const PATIENCE = 15_000; // milliseconds
+const HOLD = 10; // seconds that the server may hold a request for sheets: shorter than any proxy's patience, and than ours
 
 /** The server did not answer, or could not just now: worth trying again with the same ids. */
 export class Unreachable extends Error {}
@@ -11,6 +12,7 @@ export class Refused extends Error {}
 
 export class Server {
   offline = false;
+  holds = true; // a request for more sheets can wait at the server until there are some
 
   session() {
     return call("GET", "/api/session");
@@ -24,12 +26,19 @@ export class Server {
     return call("POST", "/api/logout", {});
   }
 
-  sheets(campaign, count) {
-    return call("GET", `/api/${encodeURIComponent(campaign)}/sheets?count=${count}`);
+  /** Up to `count` sheets, those in this browser's hands included. `have`: wait for more than so many, but not for ever. */
+  sheets(campaign, count, have = null) {
+    const hold = have === null ? "" : `&have=${have}&wait=${HOLD}`;
+    return call("GET", `/api/${encodeURIComponent(campaign)}/sheets?count=${count}${hold}`);
   }
 
   recent(campaign) {
     return call("GET", `/api/${encodeURIComponent(campaign)}/recent`);
+  }
+
+  /** How far the campaign is; `empty`: there is nothing to answer here, so why, and for how long. */
+  outlook(campaign, empty = false) {
+    return call("GET", `/api/${encodeURIComponent(campaign)}/outlook${empty ? "?empty=true" : ""}`);
   }
 
   standing(campaign) {

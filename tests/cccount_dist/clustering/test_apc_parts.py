@@ -6,14 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from cccount_dist.clustering.agreement import nmi
+from cccount_dist.clustering.apc.clusters import Looks
 from cccount_dist.clustering.apc.fpc import fpc
-from cccount_dist.clustering.apc.links import respecting
-from cccount_dist.clustering.apc.merging import entropy_drop, merge_probability
 from cccount_dist.clustering.apc.parameters import PROBABILITIES, parameters_from
-from cccount_dist.clustering.apc.probability import PairMap, fit_map, fit_pairs
-from cccount_dist.clustering.apc.purity import Looks
+from cccount_dist.clustering.apc.probability import PairMap, entropy_drop, fit_map, fit_pairs, merge_probability
+from cccount_dist.clustering.apc.stages import attached
+from cccount_dist.clustering.apc.steps import Ground
 from cccount_dist.clustering.distance import dot, padded, squared_distance
-from cccount_dist.metrics import nmi
+from cccount_dist.clustering.present import PresentRows
+from cccount_dist.clustering.respecting import respecting
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from storage.errors import InputError
 from tests.cccount_dist.samplers import blobs
@@ -52,6 +54,33 @@ def test_the_objective_of_fpc_never_falls_and_at_the_end_no_move_raises_it() -> 
         here = odds[item, labels == labels[item]].sum()
         others = [odds[item, labels == labels[near]].sum() for near in NEIGHBORS[item] if labels[near] != labels[item]]
         assert here >= max([0.0, *others]) - 1e-5
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 6), st.sampled_from([0.2, 0.5, 0.8]))
+def test_loose_items_go_where_they_are_likeliest(seed: int, nearest: int, least: float) -> None:
+    random, pairs = np.random.default_rng(seed), a_map()
+    label, loose = random.integers(0, 12, len(VECTORS)), np.flatnonzero(random.random(len(VECTORS)) < 0.5)
+    ground = Ground(
+        PresentRows(VECTORS, NEIGHBORS, np.arange(len(VECTORS))),
+        pairs,
+        parameters_from({"nearest": nearest, "attach": least}),
+        0,
+        fit_pairs(VECTORS, NEIGHBORS, seed=0),
+        CLASSES,
+    )
+    expected = label.copy()
+    for item in loose.tolist():
+        near = [int(one) for one in NEIGHBORS[item] if one >= 0 and one not in loose]
+        squared = np.array([squared_distance(VECTORS, item, one) for one in near])
+        same = pairs.same[pairs.bins(squared)]
+        plus = {}
+        for cluster in dict.fromkeys(label[near].tolist()):
+            closest = same[label[near] == cluster][:nearest]
+            plus[cluster] = (1.0 + sum(closest.tolist())) / (2.0 + len(closest))
+        if plus and max(plus.values()) > least:
+            expected[item] = max(plus, key=lambda cluster: plus[cluster])
+    assert attached(ground, label, loose).tolist() == expected.tolist()
 
 
 @settings(max_examples=20, deadline=None)

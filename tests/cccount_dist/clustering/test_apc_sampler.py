@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cccount_dist.clustering.apc.build import apc
+from cccount_dist.clustering.agreement import ari, nmi
 from cccount_dist.clustering.apc.parameters import PROBABILITIES
-from cccount_dist.clustering.methods import GroupingInputs
+from cccount_dist.clustering.methods import GroupingInputs, make_grouper
 from cccount_dist.clustering.result import Grouping
-from cccount_dist.metrics import ari, nmi
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.types import Answer, Sampler
 from cccount_dist.similarity.inmemory import neighbors_in_memory
@@ -24,7 +23,7 @@ VECTORS, LABELS = blobs((30, 20, 12, 6, 2), noise=0.6)
 
 def with_parameters(vectors: Vectors, **parameters: str | int | float | bool) -> Sampler[Grouping]:
     found = neighbors_in_memory(vectors, min(50, len(vectors) - 1))
-    return apc(GroupingInputs(vectors, found.index, found.similarity, seed=0, parameters=parameters))
+    return make_grouper("apc", GroupingInputs(vectors, found.index, found.similarity, seed=0, parameters=parameters))
 
 
 @settings(max_examples=15, deadline=None)

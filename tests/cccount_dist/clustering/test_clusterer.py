@@ -5,9 +5,9 @@ import pytest
 from sklearn.base import clone
 
 from cccount_dist import PairwiseClusterer
-from cccount_dist.clustering.views import join_views
-from cccount_dist.metrics import ari
+from cccount_dist.clustering.agreement import ari
 from cccount_dist.similarity.metrics import Metric
+from cccount_dist.similarity.views import join_views
 from storage.errors import InputError
 from tests.cccount_dist.samplers import blobs
 
@@ -95,7 +95,7 @@ def test_parameters_reach_the_method() -> None:
     for wrong in (-1, 2.5, True, "long"):
         with pytest.raises(InputError, match=f"steady is {wrong!r}: it must be a number of answers"):
             PairwiseClusterer("evidence", parameters={"steady": wrong}).fit(X, oracle=same)
-    with pytest.raises(InputError, match="it takes stop, steady and wrong_answers"):
+    with pytest.raises(InputError, match="it takes stop, steady, wrong_answers and open"):
         PairwiseClusterer("evidence", parameters={"speed": 1}).fit(X, oracle=same)
     with pytest.raises(InputError, match=r"wrong answers are none, estimate, or two rates"):
         PairwiseClusterer("evidence", parameters={"wrong_answers": "few"}).fit(X, oracle=same)

@@ -9,15 +9,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from cccount_dist.clustering.agreement import ari, nmi
 from cccount_dist.clustering.evidence.cases import Asked, Cases
+from cccount_dist.clustering.evidence.evidence_sampler import evidence_sampler
+from cccount_dist.clustering.evidence.logistic import FLOOR, PRIOR_COVARIANCE, PRIOR_MEAN, Model, fit, prior
 from cccount_dist.clustering.evidence.micro import Items, Micro, learned_micro, make_micro
-from cccount_dist.clustering.evidence.model import FLOOR, PRIOR_COVARIANCE, PRIOR_MEAN, Model, fit, prior
 from cccount_dist.clustering.evidence.partition import Units, agreement
-from cccount_dist.clustering.evidence.rates import Counted, Rates
 from cccount_dist.clustering.evidence.representatives import pick
-from cccount_dist.clustering.evidence.sampler import evidence_sampler
 from cccount_dist.clustering.evidence.topics import Topic
-from cccount_dist.metrics import ari, nmi
+from cccount_dist.clustering.evidence.worth import Counted, Rates
 from cccount_dist.sampling.oracles import LabelOracle
 from cccount_dist.sampling.types import Answer, KnownAnswer, Question
 from cccount_dist.similarity.inmemory import neighbors_in_memory
@@ -218,8 +218,8 @@ def test_the_space_of_a_large_collection_stays(most: int, times: int, monkeypatc
         learned.append(old)
         return old
 
-    monkeypatch.setattr("cccount_dist.clustering.evidence.sampler.learned_micro", noted)
-    monkeypatch.setattr("cccount_dist.clustering.evidence.sampler.LEARN_UP_TO", most)
+    monkeypatch.setattr("cccount_dist.clustering.evidence.evidence_sampler.learned_micro", noted)
+    monkeypatch.setattr("cccount_dist.clustering.evidence.evidence_sampler.LEARN_UP_TO", most)
     vectors, labels = blobs((30, 25, 20), dimensions=12, noise=0.9)
     answer_all(grouper(vectors), labels, 80)
     assert len(learned) == times
@@ -233,8 +233,8 @@ def test_a_run_in_which_the_space_was_learned_again_is_replayed_the_same(monkeyp
         learned.append(len(same))
         return original(items, old, same)
 
-    monkeypatch.setattr("cccount_dist.clustering.evidence.sampler.learned_micro", noted)
-    monkeypatch.setattr("cccount_dist.clustering.evidence.sampler.LEARN_AT", 40)
+    monkeypatch.setattr("cccount_dist.clustering.evidence.evidence_sampler.learned_micro", noted)
+    monkeypatch.setattr("cccount_dist.clustering.evidence.evidence_sampler.LEARN_AT", 40)
     vectors, labels = blobs((30, 25, 20, 15, 10) * 2, dimensions=12, noise=0.9)
     live, oracle = grouper(vectors), LabelOracle(labels, error_rate=0.1, seed=0)
     log: list[tuple[Question, Answer]] = []

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from cccount_dist.clustering.agreement import ari
 from cccount_dist.clustering.baselines.asking import Asker, BudgetUsed
-from cccount_dist.clustering.baselines.methods import BASELINES
-from cccount_dist.metrics import ari
+from cccount_dist.clustering.baselines.byname import BASELINES
 from tests.cccount_dist.samplers import blobs
 
 

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.hacc import levels
-from cccount_dist.clustering.hacc.engine import EXCLUDED, Beliefs, Engine
-from cccount_dist.clustering.hacc.forest import Forest, grow
-from cccount_dist.clustering.hacc.order import Order, order_of
+from cccount_dist.clustering.hacc import realrun
+from cccount_dist.clustering.hacc.beliefs import EXCLUDED, Beliefs
+from cccount_dist.clustering.hacc.engine import Engine
+from cccount_dist.clustering.hacc.forest import Forest, Order, grow, order_of
 from cccount_dist.sampling.constraints import Constraints
 from tests.cccount_dist.clustering.hacc_reference import best_of, expected_changes
 from tests.cccount_dist.clustering.hacc_reference import cluster as reference_cluster
@@ -89,7 +89,7 @@ cases = st.builds(
 def test_the_fast_engine_asks_what_trying_every_pair_asks(
     case: Case, chance: random.Random, questions: int, fewest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(levels, "_FEWEST", fewest)  # 3: with shortened rows already in so small a case
+    monkeypatch.setattr(realrun, "_FEWEST", fewest)  # 3: with shortened rows already in so small a case
     for _ in range(questions):
         best = best_of(case.reference())
         found = Engine(case.order, case.forest(), case.beliefs).best(np.zeros(case.forest().clusters, np.uint8))
@@ -105,7 +105,7 @@ def test_the_fast_engine_asks_what_trying_every_pair_asks(
 
 @pytest.mark.parametrize("seed", range(4))
 def test_dead_ends_are_scored_exactly(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(levels, "_FEWEST", 3 if seed > 1 else 128)  # with shortened rows, and without
+    monkeypatch.setattr(realrun, "_FEWEST", 3 if seed > 1 else 128)  # with shortened rows, and without
     case = make_case(seed, 24, 6, ties=bool(seed % 2), told=3)
     dead = 0
     while (best := best_of(case.reference())) is not None:

@@ -5,15 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cccount_dist.clustering.hacc.condense import condense, contradicted
-from cccount_dist.clustering.hacc.consensus import agreements, many_runs, one_run
-from cccount_dist.clustering.hacc.engine import EXCLUDED, Beliefs
-from cccount_dist.clustering.hacc.forest import grow
-from cccount_dist.clustering.hacc.local import LocalEngine
-from cccount_dist.clustering.hacc.metrics import jcc
-from cccount_dist.clustering.hacc.order import order_of, squared_distances, whole_numbers
-from cccount_dist.clustering.hacc.pooled import pooled
-from cccount_dist.clustering.hacc.problem import plain
+from cccount_dist.clustering.agreement import jcc
+from cccount_dist.clustering.hacc.beliefs import EXCLUDED, Beliefs, agreements, many_runs, one_run, pooled
+from cccount_dist.clustering.hacc.engine import LocalEngine
+from cccount_dist.clustering.hacc.forest import grow, order_of, squared_distances, whole_numbers
+from cccount_dist.clustering.hacc.units import condense, contradicted, plain
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from storage.errors import InputError
 from tests.cccount_dist.samplers import blobs

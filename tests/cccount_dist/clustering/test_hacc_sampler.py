@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.datasets import load_iris
 
+from cccount_dist.clustering.agreement import jcc, rwcp
 from cccount_dist.clustering.hacc.build import knowledge_of
 from cccount_dist.clustering.hacc.knowledge import HaccGrouping
-from cccount_dist.clustering.hacc.metrics import jcc, rwcp
 from cccount_dist.clustering.methods import GroupingInputs, make_grouper
 from cccount_dist.clustering.result import Grouping
 from cccount_dist.sampling.constraints import Constraints

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from cccount_dist.clustering.evidence.agglomerate import LARGE, LEAST_SAID, MARGIN
 from cccount_dist.clustering.evidence.bridges import NEAREST
+from cccount_dist.clustering.evidence.logistic import Model, prior, probability
 from cccount_dist.clustering.evidence.micro import Micro, make_micro
-from cccount_dist.clustering.evidence.model import Model, prior, probability
 from cccount_dist.clustering.evidence.partition import Builder, Evidence, Partition
 from cccount_dist.clustering.evidence.questions import worth
 from cccount_dist.clustering.evidence.space import sharpened

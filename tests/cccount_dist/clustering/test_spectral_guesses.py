@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import dijkstra
 
+from cccount_dist.clustering.agreement import ari
+from cccount_dist.clustering.spectral.assigning import place
 from cccount_dist.clustering.spectral.filled import filled, share_of_places
 from cccount_dist.clustering.spectral.graph import DENSE, Rated
 from cccount_dist.clustering.spectral.lowrank import low_rank
-from cccount_dist.clustering.spectral.placing import place
 from cccount_dist.clustering.spectral.shepard import Places, first_places, misfit, places
 from cccount_dist.clustering.spectral.spectrum import spectrum
-from cccount_dist.metrics import ari
 from tests.cccount_dist.clustering.spectral_reference import (
     Floats,
     classical_scaling,

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cccount_dist.clustering.agreement import ari
 from cccount_dist.clustering.spectral import spectrum as engine
+from cccount_dist.clustering.spectral.assigning import mostly_near_0, place
 from cccount_dist.clustering.spectral.graph import DENSE, RatedGraph
-from cccount_dist.clustering.spectral.pairs import connecting_pair, generator, random_pair
-from cccount_dist.clustering.spectral.placing import mostly_near_0, place
+from cccount_dist.clustering.spectral.randompairs import connecting_pair, generator, random_pair
 from cccount_dist.clustering.spectral.ratings import UNKNOWN, Ratings
 from cccount_dist.clustering.spectral.scan import best_of_matrix, best_pair
 from cccount_dist.clustering.spectral.sensitivity import all_changes, sensitivity
 from cccount_dist.clustering.spectral.spectrum import Spectrum, spectrum, with_signs
-from cccount_dist.metrics import ari
 from tests.cccount_dist.clustering.spectral_reference import (
     Floats,
     best_score,

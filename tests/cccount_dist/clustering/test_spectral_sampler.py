@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from cccount_dist import PairwiseClusterer
-from cccount_dist.clustering.methods import RATING_METHODS, GroupingInputs, make_grouper, without_vectors
+from cccount_dist.clustering.agreement import ari
+from cccount_dist.clustering.methods import GroupingInputs, grouping_methods, make_grouper, without_vectors
 from cccount_dist.clustering.result import Grouping
-from cccount_dist.clustering.spectral.sampler import SpectralSampler
-from cccount_dist.metrics import ari
+from cccount_dist.clustering.spectral.spectral_sampler import SpectralSampler
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import FunctionOracle, LabelOracle, SimilarityOracle
 from cccount_dist.sampling.replay import Round, replay
@@ -24,7 +24,7 @@ from tests.cccount_dist.clustering.spectral_reference import Floats, laplacian
 from tests.cccount_dist.samplers import blobs
 
 TRUTH = np.arange(16) % 2
-INTERLEAVED = pytest.mark.parametrize("method", RATING_METHODS)
+INTERLEAVED = pytest.mark.parametrize("method", grouping_methods(ratings=True))
 
 
 def similarities(seed: int = 0, groups: NDArray[np.int64] = TRUTH) -> Floats:

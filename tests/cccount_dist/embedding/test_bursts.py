@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from cccount_dist.embedding.bursts import find_bursts
-from flows.initialise import first_frames
 from storage.collection import collection_table
 from storage.errors import InputError
 from storage.schema import EMBEDDINGS
 from storage.workspace import Workspace
+from tests.flows.calls import first_frames
 
 MIDNIGHT = datetime(2024, 5, 1, tzinfo=UTC)
 Frame = tuple[str | None, int | None, int]  # camera, second, look

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from cccount_dist.campaign.effort import Effort, PersonsTotal
 from cccount_dist.report.facts import CollectionFacts, CountFacts, Estimate, JudgedPair, Thumbnail
 from storage.settings import Goal, Settings
 
@@ -25,22 +26,19 @@ COUNTED = CountFacts(
     goal=Goal(2000, "labels"),
     collection=COLLECTION,
     estimates=[Estimate(256, 14.9, 1.0, 29.0), Estimate(1000, 10.7, 8.8, 12.5), Estimate(2000, 9.94, 8.9, 11.04)],
-    questions=2000,
-    inferred=219,
+    effort=Effort(pairs=2000, free=219, people=(PersonsTotal("labels", 2000),)),
     unsure=0,
     contradictions=0,
     pending=0,
     exact=None,
-    annotators={"labels": 2000},
     pairs=[pair(3, 1.0), pair(5, 0.0), pair(9, None)],
-    seconds_per_pair=9.0,
     version="0.1.0",
     written_at=datetime(2026, 11, 16, 8, 30, tzinfo=UTC),
 )
 
 
 def counted(**changes: Any) -> CountFacts:
-    """The finished count, with some facts changed; `goal`, `settings` and `collection` take their own changes as a dict."""
-    parts = [name for name in ("goal", "settings", "collection") if name in changes]
+    """The finished count, with some facts changed; `goal`, `settings`, `collection` and `effort` take a dict of their own."""
+    parts = [name for name in ("goal", "settings", "collection", "effort") if name in changes]
     inner = {name: replace(getattr(COUNTED, name), **changes.pop(name)) for name in parts}
     return replace(COUNTED, **inner, **changes)

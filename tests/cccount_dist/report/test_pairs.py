@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cccount_dist.report.pairs import MOST_PAIRS, choose_pairs
+from cccount_dist.report.shownpairs import MOST_PAIRS, choose_pairs
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cccount_dist.metrics import subcluster_scores
 from cccount_dist.similarity.metrics import prepare
 from cccount_dist.subclustering.baselines import all_distances, bregman_bubbles, from_medoids, k_medoids, normalised_cut
+from cccount_dist.subclustering.scores import subcluster_scores
 from storage.errors import InputError
 
 LABELS = np.repeat(np.arange(4), 15)

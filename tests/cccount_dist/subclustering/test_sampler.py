@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cccount_dist.metrics import subcluster_scores
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import LabelOracle
 from cccount_dist.sampling.types import Answer, Question
 from cccount_dist.subclustering.passive import Options, draw_candidates
 from cccount_dist.subclustering.result import EMPTY
-from cccount_dist.subclustering.sampler import BETWEEN, WITHIN, ActiveSubclustering
+from cccount_dist.subclustering.scores import subcluster_scores
+from cccount_dist.subclustering.subcluster_sampler import BETWEEN, WITHIN, ActiveSubclustering
 from storage.errors import InputError
 from tests.cccount_dist.samplers import Played, blobs, play
 

@@ -1,0 +1,211 @@
+"""A campaign in its old age: `advance` with nothing new and with new answers, and the review server after 100,000 answers.
+
+    python -m benchmarks.longlife --items 100000 --dimensions 1280 --answers 10000 [--folder DIR] [--methods placing apc evidence]
+
+Every time is that of a real command, in a process of its own. "replay" is the same command on the same campaign whose snapshot
+was removed just before it: that is what each step cost without snapshots. The two stand side by side in one run, so the load of
+the machine is in both; in brackets the seconds of a processor, of which the ratio is taken. The campaigns are answered by labels
+up to `--answers`, and then wait for people. The folder keeps its workspace for the next run.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.review import QUIET, annotate, serving
+from cccount_dist import Campaign, Response
+from cccount_dist.options import Value
+from cccount_dist.review.annotators import Annotators
+from cccount_dist.sampling.ledger import LoggedAnswer
+from cccount_dist.sampling.logged import answers_table
+from cccount_dist.sampling.types import Question
+from storage.collection import collection_table
+from storage.workspace import Workspace
+from tests.review.gallery import start_campaign
+
+KIND: dict[str, tuple[str, dict[str, Value]]] = {
+    "placing": ("count", {"parameter": ("wrong_answers=estimate", "lanes=16")}),
+    "apc": ("cluster", {"method": "apc"}),
+    "evidence": ("cluster", {"method": "evidence"}),
+}
+CLASSES, INTRINSIC, NOISE = 500, 16, 0.7  # of the vectors: in a few directions classes overlap, so that there is something to ask
+NEW = 100  # answers that come before a step
+PEOPLE, PAUSE, SECONDS = 20, 0.5, 15.0
+REPEATS = 3
+
+
+@dataclass(frozen=True)
+class Took:
+    """Seconds on the clock, and of a processor: on a busy machine the clock says little."""
+
+    clock: float
+    work: float
+
+    def __str__(self) -> str:
+        return f"{self.clock:.1f} s ({self.work:.1f} s)"
+
+
+def command(*arguments: str) -> tuple[dict[str, object], Took]:
+    """Run a command; return what it says and the time that it took."""
+    began, before = time.perf_counter(), os.times()
+    done = subprocess.run([sys.executable, "-m", "flows", *arguments, "--json"], capture_output=True, text=True, check=False)
+    clock, after = time.perf_counter() - began, os.times()
+    took = Took(clock, after.children_user + after.children_system - before.children_user - before.children_system)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(arguments)}: {done.stderr}")
+    return dict(json.loads(done.stdout)), took
+
+
+def write_vectors(path: Path, items: int, dimensions: int) -> None:
+    """Gaussian classes of unequal sizes in a few directions, turned into many."""
+    random = np.random.default_rng(0)
+    centres, weights = random.normal(size=(CLASSES, INTRINSIC)), random.lognormal(sigma=0.7, size=CLASSES)
+    labels = random.choice(CLASSES, items, p=weights / weights.sum())
+    turned = random.normal(size=(INTRINSIC, dimensions)) / INTRINSIC**0.5
+    vectors = np.empty((items, dimensions), np.float32)
+    for start in range(0, items, 16384):
+        block = labels[start : start + 16384]
+        inside = centres[block] + NOISE * random.normal(size=(len(block), INTRINSIC))
+        vectors[start : start + len(block)] = inside @ turned + 0.1 * random.normal(size=(len(block), dimensions))
+    np.savez(path, x=vectors, y=labels)
+
+
+def prepared(folder: Path, items: int, dimensions: int) -> Path:
+    place = folder / "ws"
+    if not place.exists():
+        write_vectors(folder / "vectors.npz", items, dimensions)
+        command("init", str(place), "--embeddings", str(folder / "vectors.npz"))
+        command("neighbors", str(place), "--k", "20")
+    return place
+
+
+def aged(place: Path, method: str, answers: int) -> int:
+    """Answer a campaign by labels, then let it wait for people; return its answers."""
+    kind, options = KIND[method]
+    goal: dict[str, Value] = {"budget": answers, "oracle": "labels"}
+    if not (place / "campaigns" / method / "campaign.toml").exists():
+        Campaign.create(str(place), method, kind, **goal, **options)
+    campaign = Campaign.create(str(place), method, kind, **goal)
+    campaign.advance(to_the_end=True)
+    campaign = Campaign.create(str(place), method, kind, budget=2 * answers, oracle="people")
+    campaign.advance()
+    return campaign.ledger.position
+
+
+def answered(place: Path, method: str) -> int:
+    """Have people answer what waits, `NEW` at most, by the labels; return how many."""
+    labels = Workspace.open(str(place)).collection().labels()
+    campaign = Campaign.open(str(place), method)
+    if labels is None:
+        raise SystemExit("the collection has no labels")
+    waiting = campaign.ask(NEW)
+    return campaign.tell([Response(q.id, float(labels[q.u] == labels[q.v]), "ana", 3.0) for q in waiting])
+
+
+@contextmanager
+def put_back(folder: Path) -> Iterator[None]:
+    """Leave a campaign's folder as it was."""
+    with tempfile.TemporaryDirectory(dir=folder.parent.parent.parent) as aside:
+        copy = Path(shutil.copytree(folder, Path(aside) / "copy"))
+        yield
+        shutil.rmtree(folder)
+        shutil.copytree(copy, folder)
+
+
+def steps(place: Path, method: str, answers: int) -> list[str]:
+    count = aged(place, method, answers)
+    folder = place / "campaigns" / method
+    command("advance", str(place), "--campaign", method)
+    nothing = [command("advance", str(place), "--campaign", method) for _ in range(REPEATS)]
+    with put_back(folder):
+        shutil.rmtree(folder / "snapshot", ignore_errors=True)
+        whole, replayed = command("advance", str(place), "--campaign", method)
+    new = answered(place, method)
+    with put_back(folder):
+        shutil.rmtree(folder / "snapshot", ignore_errors=True)
+        slow, slow_took = command("advance", str(place), "--campaign", method)
+    quick, quick_took = command("advance", str(place), "--campaign", method)
+    if any(said != whole for said, _ in nothing) or quick != slow:
+        raise SystemExit(f"{method}: a step from a snapshot says something else than a replay")
+    kept = sum(path.stat().st_size for path in (folder / "snapshot").rglob("*") if path.is_file())
+    least = min((took for _, took in nothing), key=lambda took: took.work)
+    return [
+        _row("nothing new", method, count, replayed, least, ""),
+        _row(f"{new} new answers", method, count, slow_took, quick_took, f"{kept / 2**20:.0f} MiB"),
+    ]
+
+
+def _row(what: str, method: str, count: int, replayed: Took, now: Took, kept: str) -> str:
+    return f"| `advance`, {what} | {method} | {count:,} | {replayed} | {now} | {replayed.work / now.work:.1f} | {kept} |"
+
+
+def review(folder: Path, answers: int) -> list[str]:
+    """Start the server and have people answer, on a new campaign and on an old one, by turns."""
+    rows = []
+    for given in (0, answers):
+        place = folder / f"review-{given}"
+        shutil.rmtree(place, ignore_errors=True)
+        workspace = Workspace.create(place, collection_table([f"item {item}" for item in range(20_000)]))
+        random = np.random.default_rng(1)
+        pairs = random.integers(0, 10_000, (given + 9_000, 2))
+        questions = [Question(number, int(u), 10_000 + int(v)) for number, (u, v) in enumerate(pairs)]
+        log = start_campaign(workspace, "census", questions).log
+        said = [LoggedAnswer(f"old {q.id}", q.id, q.u, q.v, 0.0, "people", f"annotator {q.id % PEOPLE}", seconds=3.0, at=q.id)
+                for q in questions[:given]]  # fmt: skip
+        if said:
+            log.append_answers(answers_table(said))
+        tokens = [Annotators(workspace).add(f"annotator {number}") for number in range(PEOPLE)]
+        began = time.perf_counter()
+        times: dict[str, list[float]] = {"answer": [], "answer, as the client sees it": [], "eight sheets": []}
+        with serving(place, *QUIET) as url:
+            started = time.perf_counter() - began
+            ends = time.monotonic() + SECONDS
+            threads = [threading.Thread(target=annotate, args=(url, token, ends, PAUSE, times, [])) for token in tokens]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        late = [statistics.quantiles(times[what], n=100)[98] for what in ("answer", "eight sheets")]
+        rows.append(f"| {given:,} | {started:.1f} s | {late[0]:.1f} ms | {late[1]:.1f} ms | {len(times['answer']):,} |")
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--items", type=int, default=100_000)
+    parser.add_argument("--dimensions", type=int, default=1280)
+    parser.add_argument("--answers", type=int, default=10_000)
+    parser.add_argument("--methods", nargs="*", default=list(KIND))
+    parser.add_argument("--folder", type=Path, default=None)
+    parser.add_argument("--review", type=int, default=100_000, help="answers of the old campaign that is served; 0: leave it out")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = chosen.folder or Path(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        print("| what | method | answers before | replay | now | replay / now | snapshot |")
+        print("|---|---|---:|---:|---:|---:|---:|", flush=True)
+        for method in chosen.methods:
+            place = prepared(folder, chosen.items, chosen.dimensions)
+            print("\n".join(steps(place, method, chosen.answers)), flush=True)
+        if chosen.review:
+            print("\n| answers before | start of `cccount review` | answer, p99 | eight sheets, p99 | answers |")
+            print("|---:|---:|---:|---:|---:|")
+            print("\n".join(review(folder, chosen.review)), flush=True)
+    print(f"\nn = {chosen.items:,}, d = {chosen.dimensions}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores at the end.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""Numbers of answers and spans of time as people say them; what an answer is stands in `effort.py`. Light to import."""
+
+
+def parts(pairs: int, pages: int) -> str:
+    """What answers consist of; nothing where all of them are pairs.
+
+    >>> parts(23, 5), parts(1, 1), parts(7, 0), parts(0, 2)
+    ('23 pairs and 5 pages', '1 pair and 1 page', '', '2 pages')
+    """
+    if not pages:
+        return ""
+    said = f"{pages:,} page{'' if pages == 1 else 's'}"
+    return f"{pairs:,} pair{'' if pairs == 1 else 's'} and {said}" if pairs else said
+
+
+def answers_words(pairs: int, pages: int) -> str:
+    """
+    >>> answers_words(23, 5), answers_words(1, 0)
+    ('28 answers (23 pairs and 5 pages)', '1 answer')
+    """
+    count, said = pairs + pages, parts(pairs, pages)
+    return f"{count:,} answer{'' if count == 1 else 's'}" + (f" ({said})" if said else "")
+
+
+def time_words(seconds: float) -> str:
+    """
+    >>> time_words(20), time_words(150), time_words(27000)
+    ('20 seconds', '2 minutes', '7.5 hours')
+    """
+    if seconds < 90:
+        return f"{seconds:,.0f} seconds"
+    return f"{seconds / 60:,.0f} minutes" if seconds < 5400 else f"{seconds / 3600:,.1f} hours"

@@ -1,0 +1,63 @@
+"""Why the next step of a campaign cannot be taken yet, and what to run: between new items and their vectors, say.
+
+Answers to what was asked before count all the same: items never change. Time: the markers of two arrays.
+"""
+
+from cccount_dist.campaign.kind import KINDS
+from storage.campaigns import CampaignFolder
+from storage.errors import CccountError
+from storage.schema import DEGREE, EMBEDDINGS
+from storage.workspace import Workspace
+
+
+def hindrance(folder: CampaignFolder) -> str | None:
+    """Return what stands in the way of the next step, with the command that helps; None if nothing does."""
+    settings = folder.settings()
+    if not KINDS.get(settings.kind).needs_vectors(settings.method, settings.parameters):
+        return None
+    try:
+        return _of_inputs(folder.workspace) or _of_change(folder)
+    except CccountError as error:  # damage: the next step says the same
+        return str(error)
+
+
+def _of_inputs(workspace: Workspace) -> str | None:
+    place, items = workspace.location, workspace.collection().items
+    embeddings = workspace.array(EMBEDDINGS) if workspace.has_array(EMBEDDINGS) else None
+    if embeddings is None or embeddings.shape[0] < items or embeddings.missing():
+        without = items if embeddings is None else _rows_missing(workspace)
+        components = None if embeddings is None else embeddings.attributes.get("components")
+        shorter = "" if components is None else f" --components {components}"
+        given = embeddings is not None and embeddings.attributes.get("encoder") == "given" and components is None
+        run = f"cccount extend {place} --embeddings FILE` again" if given else f"cccount embed {place}{shorter}`"
+        return f"waits for the vectors of {without:,} item{'' if without == 1 else 's'}: run `{run}"
+    degree = workspace.array(DEGREE) if workspace.has_array(DEGREE) else None
+    if degree is None or degree.missing() or degree.attributes.get("embeddings") != embeddings.fingerprint():
+        k = "" if degree is None else f" --k {degree.attributes.get('k')} --metric {degree.attributes.get('metric')}"
+        return f"waits for the neighbours of the present vectors: run `cccount neighbors {place}{k}`"
+    return None
+
+
+def _of_change(folder: CampaignFolder) -> str | None:
+    """What to run where the inputs are whole, and others than the last epoch began with."""
+    expected, workspace = folder.epochs()[-1].fingerprints or {}, folder.workspace
+    arrays = {"embeddings": EMBEDDINGS, "degree": DEGREE}
+    if all(workspace.array(spec).fingerprint() == expected[name] for name, spec in arrays.items() if name in expected):
+        return None
+    settings = folder.settings()
+    last = folder.last_row(KINDS.get(settings.kind).course)
+    if last is not None and last["state"] in ("done", "stopped"):
+        return (
+            "was finished before items, vectors or neighbours changed: to go on over them, give it a larger budget "
+            f"(`cccount {settings.kind} {workspace.location} --campaign {folder.name} --budget …`)"
+        )
+    return f"goes on in a new epoch with its next step: run `cccount advance {workspace.location} --campaign {folder.name}`"
+
+
+def _rows_missing(workspace: Workspace) -> int:
+    array = workspace.array(EMBEDDINGS)
+    ranges = [array.shard_range(shard) for shard in array.missing()]
+    return workspace.collection().items - array.shape[0] + sum(stop - start for start, stop in ranges)
+
+
+__all__ = ["hindrance"]

@@ -1,0 +1,78 @@
+"""What samplers compute on: prepared vectors at memory-map speed, and the degree of every item.
+
+An item without a vector (an image that could not be read) has the degree NaN; samplers leave it out. Memory: the degree; the
+vectors stay on disk.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cccount_dist.similarity.metrics import Metric, check_metric, prepare
+from storage.errors import WorkspaceError
+from storage.rowcache import row_cache
+from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX
+from storage.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Everything that a sampler may read."""
+
+    vectors: NDArray[np.float32]  # (n, d) prepared (`metrics.prepare`), memory-mapped; (n, 0) where a campaign works without
+    degree: NDArray[np.float64]  # (n,) sum of clipped similarities to all others; NaN for an item that cannot be asked about
+    metric: Metric | None  # None: without vectors
+    fingerprints: dict[str, str]
+    described: str = ""  # in a few words, for people
+    mean_square: float | None = None  # mean squared distance of two items, if the metric is Euclidean (`metrics.py`)
+
+    @property
+    def countable(self) -> int:
+        """How many items can be asked about."""
+        return int(np.count_nonzero(~np.isnan(self.degree)))
+
+
+def load_inputs(workspace: Workspace, progress: Callable[[int, int], None] | None = None) -> Inputs:
+    """Open the products of `cccount embed` and `cccount neighbors`, and check that they belong together.
+
+    The first call on a host copies the vectors into its row cache, and calls `progress` with (rows done, rows in all).
+    """
+    embeddings = workspace.array(EMBEDDINGS)
+    degree = workspace.array(DEGREE)
+    fingerprint = embeddings.fingerprint()
+    if degree.attributes["embeddings"] != fingerprint:
+        raise WorkspaceError(
+            f"the neighbours in {workspace.location} were computed from other embeddings: run `cccount neighbors` again"
+        )
+    metric = check_metric(str(degree.attributes["metric"]))
+    vectors = row_cache(embeddings, workspace.cache_folder(), f"prepared-{metric}", lambda rows: prepare(rows, metric), progress)
+    mean_square = float(str(degree.attributes["mean_squared_distance"])) if metric == "euclidean" else None
+    fingerprints = {"embeddings": fingerprint, "degree": degree.fingerprint()}
+    k = degree.attributes.get("k")
+    described = f"vectors of {embeddings.attributes.get('encoder')}, {k} neighbours, {metric}"
+    return Inputs(vectors, degree.read(), metric, fingerprints, described, mean_square)
+
+
+def neighbor_lists(workspace: Workspace) -> NDArray[np.int32]:
+    """Return the neighbours (n, k) of every item, most similar first, memory-mapped; -1 where a list is shorter."""
+    found: NDArray[np.int32] = row_cache(workspace.array(NEIGHBOR_INDEX), workspace.cache_folder(), "neighbor-index")
+    return found
+
+
+def items_alone(workspace: Workspace) -> Inputs:
+    """What a campaign that needs no vectors works on: how many items there are, and which of them could be read."""
+    collection = workspace.collection()
+    degree = np.zeros(collection.items)
+    degree[list(collection.problems())] = np.nan
+    names = hashlib.sha256("\n".join(collection.ids).encode() + degree.tobytes()).hexdigest()
+    return Inputs(np.empty((collection.items, 0), np.float32), degree, None, {"items": names[:32]})
+
+
+def unit_vectors(workspace: Workspace) -> NDArray[np.float32]:
+    """Return the embeddings prepared for cosine similarity; needs no neighbours."""
+    return row_cache(
+        workspace.array(EMBEDDINGS), workspace.cache_folder(), "prepared-cosine", lambda rows: prepare(rows, "cosine")
+    )

@@ -1,0 +1,131 @@
+"""What the last step came to, kept with everything that a step looks at: as long as all of it is the same, the next step is that.
+
+A campaign that waits for people is advanced again and again. With nothing new, no sampler is built and no answer is read into a
+ledger. A step that would write a result again, because somebody deleted or damaged it, is taken. Time passes nothing on: the
+longer nobody answers, the fewer questions have to lie ready. Time: the logs of the workspace and the files of `results/`, once.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cccount_dist.campaign.inputs import Inputs
+from cccount_dist.campaign.kind import KINDS
+from cccount_dist.campaign.outcome import CampaignOutcome
+from cccount_dist.campaign.snapshots import deciding, digest_of, plugin_rooms
+from cccount_dist.sampling.snapshot import Frozen, UnfrozenError, freeze, thaw
+from storage.campaigns import CampaignFolder
+from storage.errors import CorruptionError, InputError, StoreError, WorkspaceError
+from storage.schema import NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, ArraySpec
+from storage.version import __version__
+
+if TYPE_CHECKING:
+    from cccount_dist.campaign.runner import CampaignRunner
+
+NAME = "last"
+_ROOMS = ("cccount_dist.campaign", "cccount_dist.kinds")
+_PAGES = (".html",)  # reports are written beside the steps
+_DECIDED = ("goal", "settings", "chain")  # of what a step looks at: the same for a campaign that nobody has touched
+_PREPARED = (".npz",)  # what a method has prepared beside its log
+
+
+def last_outcome(folder: CampaignFolder, inputs: Inputs, *, opening: bool, strict: bool) -> CampaignOutcome | None:
+    """Return what the last step came to, if a step now would come to the same and write nothing; else None.
+
+    Unless `strict`, also if the campaign was at its end then and only its inputs are others now: a result stays what it was until
+    somebody gives the campaign a larger goal. Over more items it is another question.
+    """
+    document = folder.snapshots.read(NAME)
+    if document is None or not _is_quiet(folder):
+        return None
+    before, now = document.get("seen", {}), _seen(folder, inputs)
+    if before == now and document.get("opening") is opening:
+        return _thawed(folder, document)
+    if strict or before.get("inputs") == now["inputs"] or any(before.get(name) != now[name] for name in _DECIDED):
+        return None
+    found = _thawed(folder, document)
+    return found if found is not None and found.state in ("done", "stopped") else None
+
+
+def _thawed(folder: CampaignFolder, document: Mapping[str, Any]) -> CampaignOutcome | None:
+    try:
+        arrays = [np.array(values, np.dtype(str(kind))) for kind, values in document["arrays"]]
+        found = thaw(Frozen(document["outcome"], arrays), rooms=_rooms(folder))
+    except (CorruptionError, LookupError, TypeError, ValueError, OverflowError):
+        return None
+    return found if isinstance(found, CampaignOutcome) else None
+
+
+def keep_outcome(
+    folder: CampaignFolder, inputs: Inputs, runner: "CampaignRunner[Any]", outcome: CampaignOutcome, *, opening: bool
+) -> None:
+    """Keep what a step came to, unless something has come since that it did not see."""
+    if outcome.state == "running":
+        return
+    try:
+        frozen = freeze(outcome, rooms=_rooms(folder))
+    except UnfrozenError:  # of a plug-in: the next step is taken
+        return
+    seen = _seen(folder, inputs)
+    if runner.has_seen(seen["answers"], seen["others"]):
+        arrays = [[array.dtype.str, array.tolist()] for array in frozen.arrays]  # of some dozen numbers
+        document = {"opening": opening, "seen": seen, "outcome": frozen.graph, "arrays": arrays}
+        if folder.snapshots.read(NAME) != document:
+            try:
+                folder.snapshots.write(NAME, (), lambda: document)
+            except StoreError:  # a full disk: what matters is written already
+                return
+
+
+def _rooms(folder: CampaignFolder) -> tuple[str, ...]:
+    settings = folder.settings()
+    module = type(KINDS.get(settings.kind)).__module__
+    own = () if module.startswith("cccount_dist.") else (module.rpartition(".")[0] or module,)
+    return (*_ROOMS, *own, *plugin_rooms(settings))
+
+
+def _is_quiet(folder: CampaignFolder) -> bool:
+    """Whether no answer waits in the journal of this host."""
+    if not folder.journal_path.exists():
+        return True
+    with folder.journal() as journal:
+        return not journal.pending().num_rows
+
+
+def _seen(folder: CampaignFolder, inputs: Inputs) -> dict[str, Any]:
+    """Everything that a step looks at."""
+    workspace, log, settings = folder.workspace, folder.log, folder.settings()
+    asked = log.questions().num_rows
+    rows, chain = log.tip()
+    objects, results = workspace.objects, f"{folder.prefix}/results"
+    names = [name for name in workspace.campaigns() if name != folder.name]
+    kept = [key for key in objects.keys(results) if not key.endswith(_PAGES)]
+    kept += [key for key in objects.keys(folder.prefix) if key.endswith(_PREPARED) and key.count("/") == 2]
+    return {
+        "version": __version__,
+        "deciding": deciding(settings),
+        "place": workspace.location,
+        "settings": digest_of(settings.to_toml()),
+        "goal": digest_of(folder.goal().to_toml()),
+        "collection": digest_of(objects.read("collection.parquet")),
+        "inputs": {**inputs.fingerprints, **_neighbors(folder)},
+        "questions": [asked, log.asked_digest(asked)],
+        "answers": rows,
+        "chain": chain,
+        "others": {name: CampaignFolder(workspace, name).log.answers().num_rows for name in names},
+        "results": {key: digest_of(objects.read(key)) for key in kept},
+    }
+
+
+def _neighbors(folder: CampaignFolder) -> Mapping[str, str]:
+    def fingerprint(spec: ArraySpec) -> str:
+        try:
+            return folder.workspace.array(spec).fingerprint()
+        except (WorkspaceError, InputError, CorruptionError):  # it is not there, or not whole: whoever needs it says so
+            return ""
+
+    return {spec.name: fingerprint(spec) for spec in (NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY)}
+
+
+__all__ = ["keep_outcome", "last_outcome"]

@@ -1,0 +1,1 @@
+"""The samplers in memory, by scikit-learn's conventions: no workspace, no Dask, no Prefect."""

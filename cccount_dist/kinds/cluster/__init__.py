@@ -1,0 +1,1 @@
+"""Which belong together: the campaign kind `cluster`."""

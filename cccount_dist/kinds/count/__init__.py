@@ -1,0 +1,1 @@
+"""How many there are: the campaign kind `count`."""

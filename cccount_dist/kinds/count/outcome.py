@@ -1,0 +1,92 @@
+"""What a count came to: the JSON and the words of `cccount count`. Light to import."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cccount_dist.campaign.answerwords import answers_words, time_words
+from cccount_dist.campaign.noun import CLUSTER, Noun, read_noun, whole_range
+from cccount_dist.campaign.outcome import CampaignOutcome, optional
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForecastOutcome:
+    """What an interval of some width takes in all; `guess`: before the first answers, from the vectors alone."""
+
+    width: float
+    questions: int
+    hours: float
+    guess: bool = False
+    glances: int | None = optional()
+    clusters: int | None = optional()
+
+    def words(self) -> str:
+        return self.said(CLUSTER)
+
+    def said(self, noun: Noun) -> str:
+        """The forecast, with the user's word for what is counted."""
+        wanted, hours = f"for ±{self.width / 2:.0%}", time_words(self.hours * 3600)
+        if not self.guess:
+            return f"About {self.questions:,} answers in all, {hours}, {wanted}."
+        pages = f" and {self.glances:,} pages" if self.glances else ""
+        return (
+            f"A guess before the first answers: about {self.questions:,} pairs{pages}, {hours}, {wanted}, if there are some "
+            f"{noun.of(self.clusters or 1)} as the vectors suggest. It may be wrong by a factor of ten; answers soon refine it."
+        )
+
+    def lies_ahead(self, seconds: float) -> bool:
+        """Whether it takes at least one answer more than what has taken `seconds` of people's time."""
+        return self.guess or (self.questions > 0 and self.hours * 3600 - seconds >= self.hours * 3600 / self.questions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountOutcome(CampaignOutcome):
+    """The number of clusters with its interval, and what it took."""
+
+    estimate: float | None
+    low: float
+    high: float
+    level: float
+    method_reason: str
+    clusters_seen: float
+    glances: int
+    human_seconds: float
+    forecast: ForecastOutcome | None
+    forecast_questions: int | None
+    warnings: Sequence[str]
+    details: Mapping[str, float]
+
+    shown: ClassVar[tuple[str, ...]] = (
+        "method", "state", "estimate", "low", "high", "questions", "inferred", "pending", "contradictions",
+    )  # fmt: skip
+
+    def words(self) -> str:
+        lines = [*self._result(), *self.waiting]
+        ahead = self.forecast
+        if ahead is not None and self.state in ("waiting", "done") and ahead.lies_ahead(self.human_seconds):
+            lines.append(ahead.said(self._noun))
+        if self.state == "stopped" and self.forecast_questions:
+            lines.append(
+                f"The budget is used up, the width not reached: about {self.forecast_questions:,} questions in all would do."
+            )
+        if self.contradictions:
+            lines.append(
+                f"{self.contradictions:,} {'answer contradicts' if self.contradictions == 1 else 'answers contradict'} others."
+            )
+        return "\n".join([*lines, *(f"Take care: {said}" for said in self.warnings)])
+
+    def _result(self) -> list[str]:
+        if self.estimate is None:
+            low, high = whole_range(self.low, self.high)
+            return [f"No estimate yet: between {low:,} and {self._noun.of(high)}, for certain."]
+        found = self._noun.about(self.estimate, self.low, self.high)
+        paid = f"from {answers_words(self.questions, self.glances)} and {self.inferred:,} free ones ({self.method})"
+        lines = [f"{found[:1].upper()}{found[1:]}, {self.level:.0%} sure, {paid}."]
+        if self.clusters_seen > 1:
+            hours = f"about {time_words(self.human_seconds)} of a person's time"
+            lines.append(f"{self._noun.of(round(self.clusters_seen))} were seen; {hours}.")
+        return lines
+
+    @property
+    def _noun(self) -> Noun:
+        return CLUSTER if self.noun is None else read_noun(self.noun)

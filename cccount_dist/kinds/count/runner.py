@@ -1,0 +1,119 @@
+"""A count campaign: the sampler is an estimator of the number of clusters, and its results are estimates over time."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cccount_dist.campaign.inputs import neighbor_lists
+from cccount_dist.campaign.runner import CampaignRunner, State
+from cccount_dist.counting.forecast import forecast_questions
+from cccount_dist.counting.methods import counting_method, make_counter
+from cccount_dist.counting.placing.underway import EAGER
+from cccount_dist.counting.result import CountResult
+from cccount_dist.sampling.checked import CheckedAnswers
+from cccount_dist.sampling.ledger import LoggedAnswer
+from cccount_dist.sampling.types import Answer, Sampler
+from cccount_dist.similarity.sharp import SharpRows
+from storage.schema import ESTIMATES
+from storage.settings import Goal
+
+_MOST_QUESTIONS = 10**15  # more cannot be meant, and a wide interval early in a campaign can forecast anything
+DETAILS = "count.json"  # in the results of a campaign: what the report shows beside the estimates
+USUAL_WIDTH = 0.2  # ±10 %: what is forecast if no width is wanted
+
+
+class CountRunner(CampaignRunner[CountResult]):
+    """Advances a campaign of kind `count`."""
+
+    def _open(self, *, strict: bool) -> None:
+        lanes = int(self.settings.parameters.get("lanes", 1))
+        self.independent = lanes == 1  # the next question about an item follows from the answers about it
+        self.ahead = EAGER if lanes > EAGER else type(self).ahead
+        super()._open(strict=strict)
+
+    def begin(self) -> None:
+        self._checked = CheckedAnswers()
+
+    def given(self) -> dict[str, object]:
+        sharp = self.settings.parameters.get("space") == "sharp"
+        return {**super().given(), **({"neighbors": self._neighbors} if sharp else {})}
+
+    def make_sampler(self) -> Sampler[CountResult]:
+        settings, inputs = self.settings, self.inputs
+        return make_counter(
+            settings.method,
+            vectors=inputs.vectors,
+            degree=inputs.degree,
+            seed=settings.seed,
+            level=settings.level,
+            parameters=settings.parameters,
+            mean_square=inputs.mean_square,
+            sharp=self._sharp,
+            earlier=self.earlier_sizes,
+        )
+
+    def _sharp(self) -> SharpRows:
+        return SharpRows(self.inputs.vectors, self._neighbors)
+
+    @cached_property
+    def _neighbors(self) -> NDArray[np.int32]:
+        return neighbor_lists(self.folder.workspace)
+
+    def beside(self, row: LoggedAnswer) -> Sequence[Answer]:
+        """Gold and repeats tell a sampler that estimates rates how often people are wrong, from the row on at which they came."""
+        return self._checked.take(row) if counting_method(self.settings.method).checks == "all" else ()
+
+    def result(self) -> CountResult:
+        """The sampler's estimate, or the exact number once the answers settle every pair.
+
+        A campaign that stops at a width has the interval that pays for looking at it after every step.
+        """
+        result = self.sampler.result()
+        if not self.complete:
+            return result if self.folder.goal().target_width is None else result.at_stop()
+        exact = float(self.ledger.constraints.clusters(self.countable))
+        return replace(result, estimate=exact, low=exact, high=exact, certain_low=exact)
+
+    def reached_target(self, goal: Goal) -> bool | None:
+        return None if goal.target_width is None else self.result().relative_width <= goal.target_width
+
+    def _forecast(self, result: CountResult) -> int | None:
+        """Questions in all until the wanted width, a page counted as the questions that take a person as long."""
+        goal = self.folder.goal()
+        effort = self.ledger.questions + self.ledger.glances * goal.page_cost
+        found = forecast_questions(result, effort, goal.target_width)
+        return None if found is None else min(found, _MOST_QUESTIONS)
+
+    def write_results(self, state: State, result: CountResult) -> None:
+        row = {
+            "answers": self.ledger.position,
+            "questions": self.ledger.questions,
+            "inferred": self.ledger.inferred,
+            "estimate": result.estimate,
+            "low": result.low,
+            "high": result.high,
+            "level": result.level,
+            "state": state,
+            "forecast": self._forecast(result),
+            "clusters_seen": result.certain_low,
+            "glances": self.ledger.glances,
+        }
+        self.folder.append_row(ESTIMATES, row)
+        self.folder.write_result(DETAILS, json.dumps(self._details(result), indent=1).encode())
+
+    def _details(self, result: CountResult) -> dict[str, object]:
+        """What the report shows beside the estimates."""
+        goal = self.folder.goal()
+        effort = self.ledger.questions + self.ledger.glances * goal.page_cost
+        width = goal.target_width or USUAL_WIDTH
+        return {
+            "details": dict(result.details),
+            "sizes": {str(size): times for size, times in result.sizes.items()},
+            "warnings": result.warnings,
+            "forecast_width": width,
+            "forecast": forecast_questions(result, effort, width),
+        }

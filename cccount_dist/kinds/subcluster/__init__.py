@@ -1,0 +1,1 @@
+"""A few clean images of each class: the campaign kind `subcluster`."""

@@ -1,0 +1,37 @@
+"""How much one person may hand in: more than anybody can look at, and far less than a machine can send.
+
+A person has so many answers at once and gets new ones with time. Taking back and changing one's mind is dearer for everybody who
+reads the log later, and rarer: it has a measure of its own. Memory: two numbers a person.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+ANSWERS_A_MINUTE = 600  # a fast person does 60, on sheets of 24 cells some hundred
+CHANGES_AT_ONCE = 240  # ten sheets of 24 cells, which is as far back as the page goes …
+CHANGES_A_MINUTE = 60  # … and then one a second
+
+
+@dataclass
+class Pace:
+    """Counts what everybody hands in. Safe for threads."""
+
+    clock: Callable[[], float] = time.monotonic
+    _left: dict[tuple[str, bool], tuple[float, float]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def wait(self, person: str, count: int, *, changes: bool = False) -> float:
+        """Take so many from what the person may hand in, and return 0; or the seconds after which there are enough."""
+        most, a_minute = (CHANGES_AT_ONCE, CHANGES_A_MINUTE) if changes else (ANSWERS_A_MINUTE, ANSWERS_A_MINUTE)
+        with self._lock:
+            now = self.clock()
+            had, since = self._left.get((person, changes), (float(most), now))
+            left = min(float(most), had + (now - since) * a_minute / 60.0)
+            enough = left >= min(count, most)
+            self._left[person, changes] = (left - count if enough else left, now)
+            return 0.0 if enough else (min(count, most) - left) * 60.0 / a_minute
+
+
+__all__ = ["ANSWERS_A_MINUTE", "CHANGES_AT_ONCE", "Pace"]

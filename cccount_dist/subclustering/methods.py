@@ -1,0 +1,47 @@
+"""The subclustering methods: declared here, and registered. Light to import: a builder imports its sampler when it is wanted."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cccount_dist.sampling.methods import Method, Start, register_method
+from cccount_dist.sampling.types import Sampler
+from cccount_dist.subclustering.parameters import STARTS, SubclusterParameters
+from storage.settings import Scalar
+
+if TYPE_CHECKING:
+    from cccount_dist.subclustering.candidates import Candidates
+    from cccount_dist.subclustering.passive import Options
+    from cccount_dist.subclustering.result import Subclusters
+
+KIND = "subcluster"
+DEFAULT = "active"
+
+
+@dataclass(frozen=True, slots=True)
+class SubclusterInputs:
+    """Everything that the sampler may be made from; part of what makes its questions reproducible."""
+
+    clusters: int
+    seed: int
+    candidates: "Callable[[Options], Candidates]"  # the restricted set, which may have been prepared on a cluster
+
+
+def _active(inputs: SubclusterInputs, given: SubclusterParameters) -> "Sampler[Subclusters]":
+    from cccount_dist.subclustering.passive import Options
+    from cccount_dist.subclustering.subcluster_sampler import ActiveSubclustering
+
+    options = Options(inputs.clusters, given.size, inputs.seed, start=given.start)
+    return ActiveSubclustering(inputs.candidates(options), options)
+
+
+def _started(given: Mapping[str, Scalar], start: Start) -> Mapping[str, Scalar]:  # noqa: ARG001  whoever answers
+    return {"size": 10, "start": STARTS[0], **given}
+
+
+register_method(
+    Method(
+        DEFAULT, KIND, "Active subclustering: questions between classes and within them, about a few images of each.", _active,
+        SubclusterParameters, ("vectors", "clusters"), paper="Active subclustering", started=_started, prepares=True,
+    )
+)  # fmt: skip

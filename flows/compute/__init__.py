@@ -1,0 +1,1 @@
+"""Where work is done: Dask clusters, profiles, progress bars and logs."""

@@ -1,0 +1,1 @@
+"""What each stage of the batch job does, on whatever cluster it is given."""

@@ -1,0 +1,73 @@
+"""What was made in a workspace so far, stage by stage, and the command that comes next. Reads markers only."""
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from cccount_dist.campaign.campaign import CampaignStatus
+from cccount_dist.campaign.outcome import review_command
+from storage.arrays import ShardedArray
+from storage.schema import EMBEDDINGS, NEIGHBOR_INDEX, ArraySpec
+from storage.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class StageState:
+    """How far a stage is."""
+
+    stage: str
+    state: Literal["done", "begun", "missing"]
+    said: str  # for people
+
+
+def made_so_far(workspace: Workspace) -> list[StageState]:
+    """How far each stage before the campaigns is."""
+    collection = workspace.collection()
+    failed = len(collection.problems())
+    left = f", {failed:,} of them left out: no vector could be made" if failed else ""
+    return [
+        StageState("init", "done", f"{collection.items:,} items{left}"),
+        _of_array(workspace, "embed", EMBEDDINGS, lambda array: f"vectors of {array.shape[1]:,} dimensions ({_encoder(array)})"),
+        _of_array(
+            workspace,
+            "neighbors",
+            NEIGHBOR_INDEX,
+            lambda array: f"{array.shape[1]:,} for each item, by {array.attributes.get('metric')} similarity",
+        ),
+    ]
+
+
+def next_command(workspace: str, made: Sequence[StageState], campaigns: Sequence[CampaignStatus]) -> str:
+    """The command that takes the workspace a step further."""
+    place = shlex.quote(workspace)
+    if any(one.state == "waiting" and one.pending for one in campaigns):
+        return review_command(workspace)
+    for one in made:
+        if one.state != "done" and not campaigns:
+            return f"cccount {one.stage} {place}"
+    if not campaigns:
+        return f"cccount count {place}"
+    for row in campaigns:
+        if row.state == "stopped" and not row.pending:
+            continue  # its budget is used up: whether it goes on is for people to say
+        if row.state != "done":
+            return f"cccount advance {place} --campaign {row.campaign}"
+    return f"cccount report {place}"
+
+
+def _of_array(workspace: Workspace, stage: str, spec: ArraySpec, said: Callable[[ShardedArray], str]) -> StageState:
+    if not workspace.has_array(spec):
+        return StageState(stage, "missing", "not yet")
+    array = workspace.array(spec)
+    missing = len(array.missing())
+    if missing:
+        return StageState(
+            stage, "begun", f"begun: {array.shards - missing:,} of {array.shards:,} parts; the same command goes on"
+        )
+    return StageState(stage, "done", said(array))
+
+
+def _encoder(array: ShardedArray) -> str:
+    name = str(array.attributes.get("encoder"))
+    return "given with the collection" if name == "given" else name

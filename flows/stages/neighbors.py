@@ -1,0 +1,264 @@
+"""`cccount neighbors`: the k nearest neighbours and the degree of every item, on a Dask cluster.
+
+The stage reads embeddings.zarr and writes neighbors.zarr. Run again it goes on where it was: finished blocks are not
+touched, and tiles whose partial results are whole in the scratch folder are not computed again.
+"""
+
+import shutil
+import sys
+import time
+from dataclasses import dataclass, replace
+from functools import partial
+
+import distributed
+from dask.utils import format_bytes
+
+from cccount_dist.campaign.outcome import Outcome, optional
+from cccount_dist.similarity.approximate import ApproximatePass
+from cccount_dist.similarity.exact import ExactPass, compute_tile, merge_block, survey
+from cccount_dist.similarity.grid import grid_for
+from cccount_dist.similarity.inmemory import too_few
+from cccount_dist.similarity.lists import capacity
+from cccount_dist.similarity.memory import PROCESS_BYTES
+from cccount_dist.similarity.metrics import Metric, check_metric
+from cccount_dist.similarity.remaining import Remaining, has_passes, scratch_folder, scratch_name
+from cccount_dist.similarity.store import store_bytes, store_shape
+from flows.compute.clients import run_tasks
+from flows.stages import approximate
+from flows.stages.embed import Standing
+from storage.arrays import JSON
+from storage.errors import ComputeError, InputError, StoreError
+from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, SIMILARITY, ArraySpec
+from storage.workspace import Workspace
+
+_PASSES: dict[str, type[ExactPass]] = {"exact": ExactPass, "approximate": ApproximatePass}
+USUAL = 50  # neighbours of each item, where nobody said how many
+_PAUSE = 0.8  # of its memory limit: there a Dask worker takes no new task
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What a pass reports."""
+
+    tiles: int
+    resumed: int
+    peak: int = 0
+    recall: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbored(Outcome):
+    """What `cccount neighbors` came to."""
+
+    items: int
+    dimensions: int
+    k: int
+    metric: str
+    engine: str
+    seconds: float
+    tiles: int
+    tiles_resumed: int
+    peak_worker_bytes: int
+    recall: float | None
+    usual_k: int | None = optional()  # k was lowered from this, because the collection is small
+
+    def words(self) -> str:
+        kind = f"{self.k} neighbours each by {self.metric} similarity ({self.engine})"
+        tiles = f"{self.tiles:,} tiles, {self.tiles_resumed:,} of them from before"
+        recall = "" if self.recall is None else f" Recall on a sample: {self.recall:.3f}."
+        lowered = ""
+        if self.usual_k is not None:
+            lowered = (
+                f"\nThe usual k is {self.usual_k}: this collection is small, so k is {self.k}, all others that have a vector."
+            )
+        return f"{self.items:,} items, {kind}; {tiles}; {self.seconds:.1f} s.{recall}{lowered}"
+
+
+def neighbors(
+    workspace: str,
+    *,
+    k: int | None = None,
+    metric: Metric = "cosine",
+    engine: str = "exact",
+    store_similarity: bool = False,
+    client: distributed.Client,
+) -> Neighbored:
+    """Find the neighbours of every item; `k` None: 50, or as many as a small collection has."""
+    began = time.perf_counter()
+    metric = check_metric(metric)
+    if engine not in _PASSES:
+        raise InputError(f"there is no engine {engine!r}: use one of {', '.join(_PASSES)}")
+    if k is not None and k < 1:
+        raise InputError(f"--k must be at least 1, not {k}")
+    if store_similarity and engine != "exact":
+        raise InputError(f"--store-similarity keeps all pairs, and --engine {engine} does not compute them: use --engine exact")
+    opened = Workspace.open(workspace)
+    job = _pass(opened, k, metric, engine)
+    with scratch_folder(opened, job.scratch):
+        done = _run(opened, job, client, engine=engine, store=store_similarity)
+    return Neighbored(
+        items=job.grid.items,
+        dimensions=job.dimensions,
+        k=job.k,
+        metric=metric,
+        engine=engine,
+        seconds=time.perf_counter() - began,
+        tiles=done.tiles,
+        tiles_resumed=done.resumed,
+        peak_worker_bytes=done.peak,
+        recall=done.recall,
+        usual_k=USUAL if k is None and job.k < USUAL else None,
+    )
+
+
+def standing(workspace: str, *, k: int | None, metric: str, engine: str, store_similarity: bool) -> Standing:
+    """How much of this has been done: read off the arrays and the scratch folder, without a cluster."""
+    opened = Workspace.open(workspace)
+    job = _pass(opened, k, check_metric(metric), engine)
+    begun = has_passes(opened)  # also what a kill behind the last block left
+    if not begun and _is_complete(opened, job, _attributes(job, engine)) and not (store_similarity and _unstored(opened, job)):
+        return "complete"
+    return "partial" if begun or _is_begun(opened, _attributes(job, engine)) else "missing"
+
+
+def _usual(opened: Workspace, items: int) -> int:
+    """How many neighbours are kept where nobody said: in a small collection every other item that has a vector."""
+    there = items - len(opened.collection().problems())
+    return max(1, min(USUAL, there - 1))
+
+
+def _pass(opened: Workspace, wanted: int | None, metric: Metric, engine: str) -> ExactPass:
+    embeddings = opened.array(EMBEDDINGS)
+    items, dimensions = embeddings.shape
+    k = _usual(opened, items) if wanted is None else wanted
+    grid = grid_for(items, 8 * capacity(k))
+    fingerprint = embeddings.fingerprint()
+    scratch = scratch_name(engine, fingerprint, metric, k, grid.tile_rows)
+    return _PASSES[engine](opened.location, fingerprint, metric, k, grid, dimensions, scratch)
+
+
+def _attributes(job: ExactPass, engine: str) -> dict[str, JSON]:
+    return {
+        "engine": engine,
+        "metric": job.metric,
+        "k": job.k,
+        "embeddings": job.embeddings,
+        "tile_rows": job.grid.tile_rows,
+    }
+
+
+def _run(opened: Workspace, job: ExactPass, client: distributed.Client, *, engine: str, store: bool) -> _Done:
+    attributes = _attributes(job, engine)
+    parts = job.grid.blocks if isinstance(job, ApproximatePass) else job.grid.tiles
+    stored = _missing_tiles(opened, job) if store else []
+    if not stored and _is_complete(opened, job, attributes):
+        recall = opened.array(NEIGHBOR_INDEX).attributes["recall"]
+        return _Done(parts, parts, recall=recall if isinstance(recall, float) else None)
+    if isinstance(job, ApproximatePass):
+        approximate.require_faiss(client)
+    require_memory(client, job.task_bytes(store=store))
+    seen = run_tasks(client, partial(survey, job), [0], describe="reading vectors", unit="passes")[0]
+    if seen.usable <= job.k:
+        raise InputError(too_few(seen.usable, job.k))
+    if seen.scale is not None:
+        job = replace(job, scale=seen.scale)
+        attributes["mean_squared_distance"] = seen.scale.mean_square
+    if isinstance(job, ApproximatePass):
+        searched, recall, peak = approximate.search(job, client)
+        missing = _create(opened, job, {**attributes, "recall": recall})
+        return _Done(parts, parts - searched, max(seen.peak, peak, approximate.write(job, missing, client)), recall)
+    missing = _create(opened, job, {**attributes, "recall": None})
+    if stored:
+        _create_store(opened, job)
+    computed, peaks = _run_stages(job, Remaining(job, missing, stored), client)
+    return _Done(parts, parts - computed, max(seen.peak, *peaks))
+
+
+def _create(opened: Workspace, job: ExactPass, attributes: dict[str, JSON]) -> list[int]:
+    """Open or make the three arrays, and return the blocks of which a shard is missing."""
+    missing: set[int] = set()
+    for spec, shape in _outputs(job):
+        missing.update(opened.create_array(spec, shape, attributes=attributes, shard_rows=job.grid.tile_rows).missing())
+    return sorted(missing)
+
+
+def _run_stages(job: ExactPass, remaining: Remaining, client: distributed.Client) -> tuple[int, list[int]]:
+    peaks = [0]
+    computed = 0
+    for stage in range(job.grid.stages):
+        tiles = remaining.tiles(stage)
+        what = f"neighbours, stage {stage + 1} of {job.grid.stages}"
+        before = len(job.grid.stage(stage)) - len(tiles)
+        peaks += run_tasks(client, partial(compute_tile, job), tiles, describe=what, unit="tiles", done_before=before)
+        peaks += run_tasks(client, partial(merge_block, job), remaining.merges(stage), describe=f"{what}, merging", unit="blocks")
+        remaining.passed(stage)
+        computed += len(tiles)
+    return computed, peaks
+
+
+def _missing_tiles(opened: Workspace, job: ExactPass) -> list[int]:
+    """Return the tiles that the similarity store lacks; say how large it will be, and refuse what the disk cannot hold."""
+    missing = _unstored(opened, job)
+    needed = store_bytes(job.grid) * len(missing) // job.grid.tiles
+    free = None if opened.is_remote else shutil.disk_usage(opened.location).free
+    if free is not None and needed > free:
+        raise StoreError(
+            f"{SIMILARITY.name} needs {format_bytes(needed)} more and {opened.location} has {format_bytes(free)} free: "
+            "make room, or run without --store-similarity (nothing depends on it)"
+        )
+    if missing:
+        room = "" if free is None else f" ({format_bytes(free)} are free)"
+        sys.stderr.write(f"{SIMILARITY.name} will take {format_bytes(store_bytes(job.grid))}{room}\n")
+    return missing
+
+
+def _unstored(opened: Workspace, job: ExactPass) -> list[int]:
+    array = opened.array(SIMILARITY) if opened.has_array(SIMILARITY) else None
+    same = array is not None and array.shape == store_shape(job.grid) and array.attributes == _store_attributes(job)
+    return array.missing() if array is not None and same else list(range(job.grid.tiles))
+
+
+def _create_store(opened: Workspace, job: ExactPass) -> None:
+    shape = store_shape(job.grid)
+    opened.create_array(SIMILARITY, shape, attributes=_store_attributes(job), shard_rows=job.grid.tile_rows)
+
+
+def _store_attributes(job: ExactPass) -> dict[str, JSON]:
+    return {"metric": job.metric, "embeddings": job.embeddings, "items": job.grid.items}
+
+
+def _outputs(job: ExactPass) -> list[tuple[ArraySpec, tuple[int, ...]]]:
+    lists = (job.grid.items, job.k)
+    return [(NEIGHBOR_INDEX, lists), (NEIGHBOR_SIMILARITY, lists), (DEGREE, (job.grid.items,))]
+
+
+def _is_begun(opened: Workspace, attributes: dict[str, JSON]) -> bool:
+    array = opened.array(NEIGHBOR_INDEX) if opened.has_array(NEIGHBOR_INDEX) else None
+    return array is not None and attributes.items() <= array.attributes.items() and len(array.missing()) < array.shards
+
+
+def _is_complete(opened: Workspace, job: ExactPass, attributes: dict[str, JSON]) -> bool:
+    for spec, shape in _outputs(job):
+        if not opened.has_array(spec):
+            return False
+        array = opened.array(spec)
+        same = array.shape == shape and array.shard_rows == job.grid.tile_rows and attributes.items() <= array.attributes.items()
+        if not same or array.missing():
+            return False
+    return True
+
+
+def require_memory(client: distributed.Client, task_bytes: int) -> None:
+    """Raise `ComputeError` if a worker could not hold as many tasks as it runs at once."""
+    for address, worker in client.scheduler_info(n_workers=-1)["workers"].items():
+        limit, threads = int(worker["memory_limit"] or 0), int(worker["nthreads"])
+        needed = int((PROCESS_BYTES + threads * task_bytes) / _PAUSE)
+        if 0 < limit < needed:
+            raise ComputeError(
+                f"worker {address} has {format_bytes(limit)} of memory, and {threads} task(s) at a time need "
+                f"{format_bytes(needed)}: give it --memory-limit {-(-needed // 2**20)}MiB or more, and use fewer --workers "
+                "if that is too much for the machine"
+            )
+
+
+__all__ = ["Neighbored", "neighbors", "standing"]

@@ -1,0 +1,180 @@
+"""What the stages before a campaign may be told, each declared once. Light to import."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cccount_dist.campaign.options import STRICT_REPLAY
+from cccount_dist.options import Option, Options, from_folder
+from flows.compute.options import ComputeOptions
+from storage.errors import InputError
+
+ENGINES = ("exact", "approximate")
+
+
+def _labels_located(labels: str, folder: Path) -> str:
+    """Labels are a file or a column of the manifest."""
+    from cccount_dist.embedding.readers.labels import is_label_file
+
+    return from_folder(labels, folder) if is_label_file(labels) else labels
+
+
+def _encoder_located(encoder: str, folder: Path) -> str:
+    family, colon, path = encoder.partition(":")
+    return f"{family}:{from_folder(path, folder)}" if family == "onnx" and colon and path else encoder
+
+
+def _check_metric(metric: str) -> object:
+    from cccount_dist.similarity.metrics import check_metric
+
+    return check_metric(metric)
+
+
+def _check_noun(noun: str) -> object:
+    from cccount_dist.campaign.noun import read_noun
+
+    return read_noun(noun)
+
+
+def _check_engine(engine: str) -> None:
+    if engine not in ENGINES:
+        raise InputError(f"there is no engine {engine!r}: use one of {', '.join(ENGINES)}")
+
+
+_IMAGES = "A folder of images, tars or a Camtrap DP package, read recursively; with --manifest, where its paths start."
+_MANIFEST = Option("A table with a path or uri for each item, or a COCO file.", metavar="FILE", located=from_folder)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitOptions(Options):
+    """What is in the collection."""
+
+    images: Annotated[str | None, Option(_IMAGES, metavar="DIR", located=from_folder)] = None
+    manifest: Annotated[str | None, _MANIFEST] = None
+    embeddings: Annotated[
+        tuple[str, ...],
+        Option(
+            "Vectors that somebody else computed: .npy, .npz, .parquet, .zarr; several: views of the same items.",
+            metavar="FILE",
+            located=from_folder,
+        ),
+    ] = ()
+    labels: Annotated[
+        str | None,
+        Option(
+            "Known classes, for simulation: .npy, .csv, .parquet, or a column of the manifest.", metavar="FILE|COLUMN",
+            located=_labels_located,
+        ),
+    ] = None  # fmt: skip
+
+    noun: Annotated[
+        str | None,
+        Option("What is in it, for words on page and report: individual, or person/people.", metavar="WORD", read=_check_noun),
+    ] = None
+
+    def check_source(self) -> None:
+        """Raise `InputError` unless exactly one source is named."""
+        if (not self.embeddings) == (self.images is None and self.manifest is None):
+            raise InputError(
+                "give exactly one of --images, --manifest (with --images for where its paths start) and --embeddings"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtendOptions(Options):
+    """What is added to a collection."""
+
+    images: Annotated[
+        str | None, Option("A folder of images, read recursively; with --manifest, where its paths start.", metavar="DIR")
+    ] = None
+    manifest: Annotated[str | None, Option("A table with a path or uri for each item.", metavar="FILE")] = None
+    embeddings: Annotated[
+        str | None,
+        Option("Vectors of the encoder that made those of the workspace: .npy, .npz, .parquet, .zarr.", metavar="FILE"),
+    ] = None
+    prefix: Annotated[
+        str | None, Option("Put this before every new id: camera cards repeat their names.", metavar="TEXT", shown="none")
+    ] = None
+    labels: Annotated[str | None, Option("A column of the manifest with labels, or `folder`.", metavar="COLUMN")] = None
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        if (self.embeddings is None) == (self.images is None and self.manifest is None):
+            raise InputError(
+                "give exactly one of --images, --manifest (with --images for where its paths start) and --embeddings"
+            )
+        if self.prefix == "":
+            raise InputError("--prefix is empty: leave it out, or give a text such as card2/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedOptions(ComputeOptions):
+    """A vector for each image."""
+
+    encoder: Annotated[
+        str, Option("Which encoder; `cccount doctor` lists those that work here.", metavar="NAME", located=_encoder_located)
+    ] = "auto"
+    components: Annotated[int | None, Option("Centre the vectors and keep this many principal components.")] = None
+    strict: Annotated[bool, Option("Stop at the first image that cannot be read.")] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeighborsOptions(ComputeOptions):
+    """Who is similar to whom."""
+
+    k: Annotated[
+        int | None,
+        Option("Neighbours to keep for each item.", least=1, rule="at least 1", shown="50, fewer in a small collection"),
+    ] = None
+    metric: Annotated[str, Option("What similar means.", metavar="cosine|correlation|euclidean", read=_check_metric)] = "cosine"
+    engine: Annotated[str, Option("exact up to some hundred thousand items.", metavar="|".join(ENGINES), read=_check_engine)] = (
+        "exact"
+    )
+    store_similarity: Annotated[bool, Option("Keep all similarities as a blockwise store, too.")] = False
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        if self.store_similarity and self.engine != "exact":
+            raise InputError(
+                f"--store-similarity keeps all pairs, and --engine {self.engine} does not compute them: use --engine exact"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportOptions(Options):
+    """Which reports are written again if their answers have changed."""
+
+    campaigns: Annotated[tuple[str, ...], Option("Names of campaigns.", metavar="NAME")] = ()
+
+
+def _check_cron(cron: str) -> None:
+    if not re.fullmatch(r"[\w*/,?#-]+( [\w*/,?#-]+){4}", cron):
+        raise InputError(f"a schedule has five fields (minute, hour, day, month, weekday) such as '*/5 * * * *', not {cron!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleOptions(Options):
+    """When a Prefect server takes the next step of each campaign, and looks for damage."""
+
+    every: Annotated[
+        float | None, Option("Seconds between two steps of a campaign.", metavar="SECONDS", above=0.0, shown="300")
+    ] = None
+    cron: Annotated[
+        str | None, Option("When to take a step, instead of `every`; UTC.", metavar="CRON", read=_check_cron, shown="*/5 * * * *")
+    ] = None
+    verify: Annotated[
+        str | None, Option("When to check every stored byte; UTC.", metavar="CRON", read=_check_cron, shown="0 3 * * *")
+    ] = None
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        if self.every is not None and self.cron is not None:
+            raise InputError("give --every or --cron, not both")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdvanceOptions(Options):
+    """How a campaign is advanced."""
+
+    strict_replay: Annotated[bool, STRICT_REPLAY] = False

@@ -1,0 +1,175 @@
+"""The stages of the batch job: each is declared once, and is a command, a Prefect flow and a Python call from that.
+
+Every kind of campaign is a stage by itself. Light to import: a stage imports what it needs when it runs, so that a count does not
+wait for Dask to load.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from cccount_dist.campaign.kind import KINDS
+from cccount_dist.campaign.outcome import Outcome
+from cccount_dist.options import Declared, Options, Value, declared, listed
+from flows.compute.options import PreparingOptions
+from flows.stages.options import AdvanceOptions, EmbedOptions, InitOptions, NeighborsOptions, ReportOptions
+from storage.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step of the batch job.
+
+    name : of the command and the flow
+    help : what `--help` says, with an example
+    parts : the options classes that it takes, together its parameters
+    work : does it: (workspace, campaign, one instance of each part)
+    campaign : the name of the campaign if none is given; None: it is about the workspace
+    """
+
+    name: str
+    help: str
+    parts: tuple[type[Options], ...]
+    work: Callable[..., Outcome]
+    campaign: str | None = None
+
+    @property
+    def parameters(self) -> tuple[Declared, ...]:
+        """What it may be told, beside workspace and campaign."""
+        return tuple(one for part in self.parts for one in declared(part) if not one.option.hidden)
+
+    def read(self, given: dict[str, Value]) -> list[Options]:
+        """Return the options; a wrong name or value is refused."""
+        known = [one.name for one in self.parameters]
+        for name in given:
+            if name not in known:
+                raise InputError(f"{self.name} has no option {name!r}: it has {listed(known, ' and ')}")
+        return [
+            part.read({one.name: given[one.name] for one in declared(part) if one.name in given}, self.name)
+            for part in self.parts
+        ]
+
+    def __call__(self, workspace: str, campaign: str | None = None, **given: Value) -> Outcome:
+        """Do it, with options by name; what is left out has its default."""
+        return self.work(workspace, campaign or self.campaign, *self.read(given))
+
+
+def _init(workspace: str, _: str | None, options: InitOptions) -> Outcome:
+    from flows.stages.initialise import initialise
+
+    return initialise(workspace, options)
+
+
+def _embed(workspace: str, _: str | None, options: EmbedOptions) -> Outcome:
+    from flows.stages.embed import embed
+
+    with options.client() as client:
+        return embed(workspace, encoder=options.encoder, components=options.components, strict=options.strict, client=client)
+
+
+def _neighbors(workspace: str, _: str | None, options: NeighborsOptions) -> Outcome:
+    from cccount_dist.similarity.metrics import check_metric
+    from flows.stages.neighbors import neighbors
+
+    metric = check_metric(options.metric)
+    with options.client() as client:
+        return neighbors(
+            workspace,
+            k=options.k,
+            metric=metric,
+            engine=options.engine,
+            store_similarity=options.store_similarity,
+            client=client,
+        )
+
+
+def _campaign(workspace: str, campaign: str, options: Any, preparing: PreparingOptions | None = None) -> Outcome:
+    from flows.stages.campaigns import run_campaign
+
+    return run_campaign(workspace, campaign, options, preparing or PreparingOptions())
+
+
+def _advance(workspace: str, campaign: str, options: AdvanceOptions) -> Outcome:
+    from flows.stages.campaigns import advance_campaign
+
+    return advance_campaign(workspace, campaign, strict=options.strict_replay)
+
+
+def _report(workspace: str, _: str | None, options: ReportOptions) -> Outcome:
+    from flows.stages.campaigns import refresh_reports
+
+    return refresh_reports(workspace, options.campaigns)
+
+
+def _verify(workspace: str, _: str | None) -> Outcome:
+    from flows.stages.verify import verify
+
+    return verify(workspace)
+
+
+INIT = Stage(
+    "init",
+    """Make a workspace from images, a table or vectors.
+
+    Example: cccount init census --images photos/
+    """,
+    (InitOptions,),
+    _init,
+)
+EMBED = Stage(
+    "embed",
+    """Give every image a vector.
+
+    An image that cannot be read is recorded with its reason and left out; the others go on.
+
+    Example: cccount embed census
+    """,
+    (EmbedOptions,),
+    _embed,
+)
+NEIGHBORS = Stage(
+    "neighbors",
+    """Find the nearest neighbours and the degree of every item.
+
+    Example: cccount neighbors census --k 50
+    """,
+    (NeighborsOptions,),
+    _neighbors,
+)
+ADVANCE = Stage(
+    "advance",
+    """Advance a campaign by one step: what a scheduled run does.
+
+    Reads new answers, asks new questions, refreshes the result. Run twice or killed anywhere, the campaign is the same.
+
+    Example: cccount advance census --campaign count
+    """,
+    (AdvanceOptions,),
+    _advance,
+    campaign="count",
+)
+VERIFY = Stage(
+    "verify",
+    """Check everything that is stored; say what is damaged, lost or strange here, and what to do.
+
+    Example: cccount verify census
+    """,
+    (),
+    _verify,
+)
+REPORT = Stage("report", "Write the reports whose answers have changed.", (ReportOptions,), _report)
+
+
+def campaign_stages() -> list[Stage]:
+    """A stage for each kind of campaign."""
+    return [
+        Stage(
+            kind.name, kind.help, (kind.options, *((PreparingOptions,) if kind.prepares else ())), _campaign, campaign=kind.name
+        )
+        for kind in KINDS
+    ]
+
+
+def stages() -> dict[str, Stage]:
+    """Every stage by its name, in the order in which they are run."""
+    return {one.name: one for one in (EMBED, NEIGHBORS, *campaign_stages(), ADVANCE, VERIFY)}

@@ -1,0 +1,117 @@
+"""Hostile files for every reader and importer: what comes out is a result or one of our errors in one line, and nothing hangs."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cccount_dist.embedding.images import UnreadableImageError, load_image
+from flows.stages.jobfile import Job
+from storage.errors import CccountError
+from tests.attack.corpus import (
+    COCO,
+    GOLD,
+    GOOD,
+    JOB,
+    NO_FILES,
+    PACK,
+    READERS,
+    Case,
+    as_json,
+    file,
+    npy_bytes,
+    with_pictures,
+)
+from tests.flows.calls import import_answers, import_gold, initialise
+from tests.review.campaigns import make_folder, pairs
+
+LONGEST = 2000  # characters of a line that a person is told
+
+
+def init(option: str) -> Callable[[Path, Path], None]:
+    return lambda given, home: void(initialise(str(home / "ws"), **{option: str(given)}))
+
+
+def void(_: object) -> None:
+    return None
+
+
+def label(given: Path, home: Path) -> None:
+    np.save(home / "good.npy", GOOD)
+    initialise(str(home / "ws"), embeddings=str(home / "good.npy"), labels=str(given))
+
+
+READ: dict[str, Callable[[Path, Path], None]] = {
+    "coco": init("manifest"),
+    "manifest": init("manifest"),
+    "images": init("images"),
+    "vectors": init("embeddings"),
+    "labels": label,
+    "answers": lambda given, home: void(import_answers(str(home.parent / "asked"), "c", str(given))),
+    "gold": lambda given, home: void(import_gold(str(home.parent / "asked"), str(given))),
+    "job": lambda given, _: void(Job.from_file(given)),
+}
+
+
+def wrong(case: Case, home: Path) -> str | None:
+    """What is wrong with how a case was met; None if it was met well."""
+    files = home / "files"
+    files.mkdir(parents=True)
+    given = case.write(files)
+    try:
+        READ[case.reader](given, home)
+    except CccountError as error:
+        if "\n" in str(error).strip() or len(str(error)) > LONGEST:
+            return f"{case.name}: not one line: {str(error)[:200]!r}"
+    except Exception as error:  # noqa: BLE001 (whatever it is, it should not have come out)
+        return f"{case.name}: {type(error).__name__}: {str(error)[:200]}"
+    return None
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("kind", READERS)
+def test_no_reader_lets_anything_but_our_errors_out(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_folder(tmp_path / "asked", pairs(6), items=20)
+    found = [wrong(case, tmp_path / str(number)) for number, case in enumerate(READERS[kind]())]
+    assert [one for one in found if one is not None] == []
+    assert not (tmp_path / "executed").exists(), "something that a file said was run"
+
+
+def test_the_corpus_has_at_least_300_files() -> None:
+    assert sum(1 for make in READERS.values() for _ in make()) >= 300
+
+
+WHOLE: dict[str, Case] = {
+    "coco": Case("coco", "whole", with_pictures(file("coco.json", as_json(COCO)))),
+    "manifest": Case("manifest", "whole", with_pictures(file("m.csv", "path;id\n0.png;a\n1.png;b\n"))),
+    "images": Case("images", "whole", with_pictures(lambda folder: folder)),
+    "vectors": Case("vectors", "whole", file("x.npy", npy_bytes(GOOD))),
+    "labels": Case("labels", "whole", file("y.csv", "label\n" + "a\nb\n" * 3)),
+    "answers": Case("answers", "whole", file("a.json", as_json(PACK))),
+    "gold": Case("gold", "whole", file("a.json", as_json(GOLD))),
+    "job": Case("job", "whole", file("job.toml", JOB)),
+}
+
+
+@pytest.mark.parametrize("reader", READ)
+def test_the_file_that_hostile_ones_are_made_from_is_read(reader: str, tmp_path: Path) -> None:
+    make_folder(tmp_path / "asked", pairs(6), items=20)
+    files = tmp_path / "0" / "files"
+    files.mkdir(parents=True)
+    READ[reader](WHOLE[reader].write(files), tmp_path / "0")
+
+
+@pytest.mark.parametrize("what", NO_FILES)
+def test_what_is_no_file_among_pictures_is_left_out_with_a_reason(what: str, tmp_path: Path) -> None:
+    case = next(case for case in READERS["folders"]() if case.name == f"folder: {what} among the pictures")
+    found = initialise(str(tmp_path / "ws"), images=str(case.write(tmp_path)))
+    if what == "folder":  # one without pictures in it
+        assert (found["items"], found["failed"]) == (2, [])
+        return
+    assert (found["items"], [one["id"] for one in found["failed"]]) == (3, ["odd.jpg"])
+    reason = found["failed"][0]["reason"]
+    assert any(word in reason for word in ("not a file", "symbolic links", "No such file"))
+    with pytest.raises(UnreadableImageError):  # and whoever opens it later does not wait either
+        load_image(str(tmp_path / "odd.jpg"))

@@ -1,0 +1,86 @@
+"""Questions that lie ready for many people: there are enough, one by one they are what they were, and counts stay right."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from cccount_dist.clustering.methods import GroupingInputs, make_grouper
+from cccount_dist.counting.placing.placing_sampler import PlacingSampler
+from cccount_dist.sampling.errorrates import GivenRates
+from cccount_dist.sampling.types import Answer, Question, Sampler
+from cccount_dist.similarity.inmemory import neighbors_in_memory
+from tests.cccount_dist.samplers import blobs, enough
+
+VECTORS, LABELS = blobs((30, 25, 20, 18, 15, 12, 10, 10, 8, 8, 6, 6, 5, 4, 3, 2, 1, 1), noise=0.9)
+GROUPERS = ("evidence", "apc", "hacc")
+
+
+def grouper(method: str, **parameters: int) -> Sampler[object]:
+    found = neighbors_in_memory(VECTORS, 20)
+    clusters = len(set(LABELS.tolist())) if method == "hacc" else None
+    return make_grouper(method, GroupingInputs(VECTORS, found.index, found.similarity, 1, clusters, parameters))
+
+
+def placing(lanes: int) -> PlacingSampler:
+    return PlacingSampler(VECTORS, np.zeros(len(LABELS)), seed=1, lanes=lanes)
+
+
+def answered(sampler: Sampler[object], labels: NDArray[np.int64], answers: int, ready: int) -> list[Question]:
+    """Keep so many questions ready, answer those about what was begun first, as at the desk, and return all that were asked."""
+    waiting: list[Question] = []
+    asked: list[Question] = []
+    first: dict[int, int] = {}
+    for _ in range(answers):
+        asked += (new := sampler.ask(ready - len(waiting)))
+        waiting += new
+        if not waiting:
+            break
+        for question in new:
+            first.setdefault(question.u, question.id)
+        question = min(waiting, key=lambda one: (first[one.u] if one.is_vote else one.id, one.id))
+        waiting.remove(question)
+        sampler.tell([Answer(question.id, question.u, question.v, float(labels[question.u] == labels[question.v]))])
+    return asked
+
+
+@pytest.mark.parametrize("make", [*(lambda name=name: grouper(name, open=512) for name in GROUPERS), lambda: placing(lanes=512)],
+                         ids=[*GROUPERS, "placing"])  # fmt: skip
+def test_thirty_questions_lie_ready_for_ten_people_from_the_first_answer_on(make: Callable[[], Sampler[object]]) -> None:
+    """Before: 16 at most, and 1 to 5 after a while."""
+    sampler = make()
+    assert len({(q.u, q.v) for q in sampler.ask(30)}) == 30
+    sampler = make()
+    asked = answered(sampler, LABELS, 60, 30)
+    assert len(asked) == 60 + 29, "each answer was followed by a question"
+
+
+@pytest.mark.parametrize("method", GROUPERS)
+def test_asked_one_by_one_the_questions_are_those_that_they_were(method: str) -> None:
+    one, other = (answered(grouper(method, open=most), LABELS, 40, 1) for most in (16, 512))
+    assert one == other
+
+
+def test_with_one_question_at_a_time_few_items_are_under_way_however_many_may_be() -> None:
+    """The next item is begun before it is wanted, so that what is begun follows from the log; no more than that."""
+    one, other = ({question.u for question in answered(placing(lanes=lanes), LABELS, 80, 1)} for lanes in (1, 512))
+    assert len(other - one) <= 3
+
+
+def test_with_ninety_items_under_way_counts_rest_on_a_random_sample_and_their_intervals_cover() -> None:
+    """Items count in their random order: what is settled early, because it matched, counts no sooner."""
+    sizes, runs = tuple(max(1, int(80 / rank)) for rank in range(1, 41)), 16
+    vectors, labels = blobs(sizes, noise=0.8)
+    held = 0
+    for seed in range(runs):
+        sampler = PlacingSampler(vectors, np.zeros(len(labels)), seed=seed, rates=GivenRates(1e-6, 1e-6, 1e-6, 1e-6), lanes=512)
+        answered(sampler, labels, 300, 90)
+        found = sampler.result()
+        first = labels[sampler._order[: int(found.anchors)]]
+        counted = {size: times for size, times in found.sizes.items() if times}
+        drawn = np.unique(np.unique(first, return_counts=True)[1], return_counts=True)
+        assert counted == dict(zip(drawn[0].tolist(), drawn[1].tolist(), strict=True)), "the first items of the order, no others"
+        assert 8 < found.anchors < len(labels)
+        held += found.low <= len(sizes) <= found.high
+    assert held >= enough(runs, 0.95)

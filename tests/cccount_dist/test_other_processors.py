@@ -1,0 +1,72 @@
+"""A campaign goes on on another machine: whatever its processor, every method asks what it asked on this one."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from cccount_dist.similarity.inmemory import neighbors_in_memory
+from cccount_dist.similarity.metrics import prepare
+from cccount_dist.similarity.rows import degree
+
+ITEMS = 240
+PLAIN_NUMPY = {"NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4"}  # its loops without AVX
+# What is set, and what the libraries then say that they compute for.
+PROCESSORS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "haswell": ({"OPENBLAS_CORETYPE": "Haswell"}, {"openblas": "Haswell"}),
+    "prescott": ({"OPENBLAS_CORETYPE": "Prescott"}, {"openblas": "Katmai"}),  # the oldest one, by which OpenBLAS names its family
+    "numpy without AVX": (PLAIN_NUMPY, {"numpy": "baseline"}),
+    "any processor": (
+        {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "OPENBLAS_CORETYPE": "Prescott", **PLAIN_NUMPY},
+        {"numba": "generic", "openblas": "Katmai", "numpy": "baseline"},
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    digits = load_digits()
+    chosen = np.random.default_rng(5).permutation(len(digits.target))[:ITEMS]
+    vectors = prepare(digits.data[chosen].astype(np.float32), "cosine")
+    found = neighbors_in_memory(vectors, 20)
+    path = tmp_path_factory.mktemp("stored") / "stored.npz"
+    np.savez(
+        path,
+        vectors=vectors,
+        degree=degree(vectors),
+        index=found.index,
+        similarity=found.similarity,
+        labels=digits.target[chosen].astype(np.int64),
+    )
+    return path
+
+
+def campaigns_on(stored: Path, settings: dict[str, str]) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """What a process with these settings computes for, and what it asks."""
+    command = [sys.executable, "-m", "tests.otherprocessors", str(stored)]
+    done = subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    found = json.loads(done.stdout)
+    return found["processor"], found["questions"]
+
+
+@pytest.fixture(scope="module")
+def here(stored: Path) -> dict[str, list[str]]:
+    return campaigns_on(stored, {})[1]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the settings are those of x86-64")
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_every_method_asks_the_same_on_another_processor(processor: str, stored: Path, here: dict[str, list[str]]) -> None:
+    settings, expected = PROCESSORS[processor]
+    computes_for, there = campaigns_on(stored, settings)
+    for library, name in expected.items():
+        assert name in computes_for[library], "the setting has no effect: this would compare a processor with itself"
+    assert list(there) == list(here)
+    assert [name for name in here if there[name] != here[name]] == []

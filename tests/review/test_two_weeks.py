@@ -1,0 +1,231 @@
+"""A campaign of two weeks in small, as a new user runs it: commands, a real browser, three people, and what comes between.
+
+Photographs with real names, EXIF times, a broken file and an exact copy; answers at the pace of people (each of three every
+second or so), an undo, a closed laptop; a pack that comes back twice, a file with semicolons, a second card whose names repeat,
+another encoder and k, a server that is started again, a folder that moves. At the end every answer is on its pair, nobody was
+asked a pair twice, and the result is that of the same answers read in one go.
+"""
+
+import csv
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect
+
+from cccount_dist import Campaign
+from storage.workspace import Workspace
+from tests.flows.conftest import cccount, environment
+from tests.review.butterflies import photograph
+from tests.review.person import PATIENCE, Person
+from tests.review.test_pack import handed_in
+from tests.servers import free_port
+
+INDIVIDUALS = 10
+PACE = 0.4  # seconds between answers of anybody: each of three people answers every 1.2 s
+WHO = ("Ana", "Bö", "Chloé")
+_TAKEN = 0x9003  # DateTimeOriginal
+
+
+def write_photographs(folder: Path, takes: range) -> dict[str, int]:
+    """Photographs as they come from a card; return the individual of each by the end of its name."""
+    folder.mkdir(parents=True)
+    truth, begin = {}, datetime(2026, 6, 3, 6, 12, tzinfo=UTC)
+    for take in takes:
+        for individual in range(INDIVIDUALS):
+            number = take * INDIVIDUALS + individual
+            name = f"IMG_{1000 + number % 30:04d}.JPG" if individual % 3 else f"Große Wiese {number % 30} (2).jpeg"
+            exif = Image.Exif()
+            exif.get_ifd(0x8769)[_TAKEN] = (begin + timedelta(hours=7 * number)).strftime("%Y:%m:%d %H:%M:%S")
+            photograph(individual, take, size=(160, 120)).save(folder / name, "JPEG", exif=exif)
+            truth[name] = individual
+    return truth
+
+
+@contextmanager
+def reviewed(workspace: Path, port: int) -> Iterator[str]:
+    """`cccount review` for people with tokens, at the same address every time."""
+    command = [sys.executable, "-m", "flows", "review", str(workspace), "--host", "0.0.0.0", "--port", str(port), "--json"]
+    process = subprocess.Popen([*command, "--gold", "0", "--repeats", "0"], stdout=subprocess.PIPE, text=True, env=environment())
+    try:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["login"]
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+class Team:
+    """Three people, each in a browser of their own, who know the butterflies."""
+
+    def __init__(self, browser: Browser, url: str, tokens: dict[str, str], truth: dict[str, int]) -> None:
+        self._browser, self._url, self._tokens, self._truth = browser, url, tokens, truth
+        self._chance = random.Random(5)
+        self.people: dict[str, Person] = {}
+        self.said: Counter[tuple[str, frozenset[str]]] = Counter()
+        self.waits: list[float] = []
+
+    def comes(self, name: str) -> None:
+        """Somebody opens the page and signs in."""
+        person = self.people[name] = Person(self._browser.new_context().new_page(), self._url)
+        person.visit()
+        person.page.locator("#token").fill(self._tokens[name])
+        person.page.keyboard.press("Enter")
+        person.page.locator("#stage img").first.wait_for()
+
+    def goes(self, name: str) -> None:
+        """Somebody closes the laptop."""
+        person = self.people.pop(name)
+        person.everything_is_saved()
+        assert person.foreign == []
+        person.page.context.close()
+
+    def answer(self, count: int) -> None:
+        """Everybody answers so many pairs, in turn."""
+        for _ in range(count):
+            for name, person in self.people.items():
+                time.sleep(PACE)
+                self._look(name, person.page)
+
+    def _look(self, name: str, page: Page) -> None:
+        shown = page.locator("#stage .name").all_inner_texts()
+        same = self._who(shown[0]) == self._who(shown[1])
+        began = time.monotonic()
+        page.keyboard.press("s" if same else "d")
+        self.said[name, frozenset(shown)] += 1
+        if self._chance.random() < 0.1:  # a slip, and it is put right
+            page.keyboard.press("Backspace")
+            page.wait_for_function(_IS, arg=shown, timeout=PATIENCE)
+            page.keyboard.press("s" if same else "d")
+        page.wait_for_function(_IS_NOT, arg=shown, timeout=PATIENCE)
+        self.waits.append(time.monotonic() - began)
+
+    def _who(self, name: str) -> int:
+        return self._truth[name]
+
+
+_NAMES = "JSON.stringify([...document.querySelectorAll('#stage .name')].map(e => e.textContent))"
+_IS = f"names => {_NAMES} === JSON.stringify(names)"
+_IS_NOT = f"names => document.querySelector('#stage .name') && {_NAMES} !== JSON.stringify(names)"
+
+
+def ran(*arguments: str | Path) -> dict[str, object]:
+    shown = cccount(*arguments, "--json")
+    assert shown.code == 0, shown.err
+    return dict(shown.json)
+
+
+def test_a_campaign_of_two_weeks(browser: Browser, tmp_path: Path) -> None:
+    photos, workspace, port = tmp_path / "Fotos 2026", tmp_path / "census", free_port()
+    truth = write_photographs(photos / "card", range(3))
+    (photos / "card" / "IMG_9999.JPG").write_bytes(b"\xff\xd8 a broken file")
+    (photos / "notes.txt").write_text("rain on the third day")
+    some = sorted(truth)[0]
+    shutil.copy(photos / "card" / some, photos / "card" / f"Kopie von {some}")
+    truth[f"Kopie von {some}"] = truth[some]
+    truth = {f"card/{name}": individual for name, individual in truth.items()}
+
+    made = ran("init", workspace, "--images", photos, "--noun", "butterfly/butterflies")
+    assert (made["items"], made["skipped"]) == (32, {".txt": 1})
+    assert ran("embed", workspace, "--encoder", "hog")["failed"]
+    ran("neighbors", workspace, "--k", "10")
+    ran("count", workspace, "--budget", "400")
+    tokens = {name: str(ran("annotators", "add", workspace, name)["token"]) for name in WHO}
+
+    # The first days: three people, one of whom closes the laptop.
+    with reviewed(workspace, port) as url:
+        team = Team(browser, url, tokens, truth)
+        for name in WHO:
+            team.comes(name)
+        expect(team.people["Ana"].page.locator("#question")).to_contain_text("butterfly")
+        team.answer(4)
+        team.goes("Chloé")
+        team.answer(3)
+
+        # Somebody takes a pack along, hands it in, and hands the same file in again.
+        pack = tmp_path / "pack.html"
+        assert ran("pack", workspace, "--count", "6", "--file", pack, "--annotator", "Chloé")["questions"] == 6
+        with browser.new_context(offline=True) as context:
+            person = Person(context.new_page(), pack.as_uri())
+            person.visit("")
+            for _ in range(6):
+                one, other = person.sees()
+                person.page.keyboard.press("s" if truth[one] == truth[other] else "d")
+                team.said["Chloé", frozenset((one, other))] += 1
+                person.page.wait_for_timeout(300)
+            brought = handed_in(person.page, tmp_path)
+        assert ran("answers", "import", workspace, "--file", brought)["recorded"] == 6
+        assert ran("answers", "import", workspace, "--file", brought)["recorded"] == 0
+        team.answer(2)
+        for name in tuple(team.people):
+            team.goes(name)
+
+    # A spreadsheet: exported, filled in by a program that writes semicolons, imported without saying whose it is.
+    sheet = tmp_path / "Fragen.csv"
+    ran("answers", "export", workspace, "--file", sheet)
+    with sheet.open(newline="", encoding="utf-8") as source:
+        rows = [row for row in csv.DictReader(source) if not row["value"]][:5]
+    for row in rows:
+        row["value"] = "same" if truth[row["id_u"]] == truth[row["id_v"]] else "different"
+        row["annotator"] = "Dörte"
+    with sheet.open("w", newline="", encoding="utf-8-sig") as target:
+        writer = csv.DictWriter(target, list(rows[0]), delimiter=";")
+        writer.writeheader()
+        writer.writerows(rows)
+    assert ran("answers", "import", workspace, "--file", sheet)["recorded"] == 5
+
+    # A second card, whose names repeat; another encoder, and another k.
+    second = write_photographs(tmp_path / "second" / "card", range(3, 6))
+    more = ran("extend", workspace, "--images", tmp_path / "second", "--prefix", "June/", "--yes")
+    assert more["added"] == len(second)
+    truth |= {f"June/card/{name}": individual for name, individual in second.items()}
+    assert "cccount embed" in cccount("status", workspace).out
+    ran("embed", workspace, "--encoder", "pixels", "--yes")
+    ran("neighbors", workspace, "--k", "12", "--yes")
+    ran("advance", workspace, "--campaign", "count")
+
+    # The photographs move; the server is started again, and everybody goes on.
+    moved = Path(shutil.move(photos, tmp_path / "archive"))
+    assert not cccount("verify", workspace, "--json").json["ok"]
+    ran("relocate", workspace, moved)
+    assert cccount("verify", workspace, "--json").json["ok"], cccount("verify", workspace).out
+    with reviewed(workspace, port) as url:
+        for name in WHO:
+            team.comes(name)
+        team.answer(4)
+        for name in WHO:
+            team.goes(name)
+
+    # Every answer is on its pair, and right; nobody was asked the same pair twice.
+    ran("advance", workspace, "--campaign", "count")
+    campaign = Campaign.open(str(workspace), "count")
+    ids = Workspace.open(workspace).collection().ids
+    given = [row for row in campaign.ledger.rows() if row.is_vote and row.annotator in WHO]
+    found = Counter((row.annotator, frozenset((ids[row.u], ids[row.v]))) for row in given)
+    assert found == team.said
+    assert set(found.values()) == {1}
+    assert all(row.value == float(truth[ids[row.u]] == truth[ids[row.v]]) for row in given)
+    assert len([row for row in campaign.ledger.rows() if row.annotator == "Dörte"]) == 5
+    assert "butterflies" in cccount("status", workspace).out
+    assert cccount("verify", workspace, "--json").json["ok"]
+
+    # The result is that of the same answers, read in one go by a fresh process.
+    result = ran("advance", workspace, "--campaign", "count")
+    again = Path(shutil.copytree(workspace, tmp_path / "again"))
+    shutil.rmtree(again / "campaigns/count/snapshot")
+    read = ran("advance", again, "--campaign", "count")
+    assert {**read, "report": None} == {**result, "report": None}
+    assert sorted(team.waits)[len(team.waits) * 9 // 10] < 2.0, f"people waited: {sorted(team.waits)[-9:]}"
