@@ -148,8 +148,14 @@ def method_of(workspace: Workspace, name: str, options: CampaignOptions) -> Meth
 
 def state_of(folder: CampaignFolder, last: Mapping[str, Any] | None) -> str:
     """The state that the last row of the results tells; a step that nobody is taking any more is `stopped`."""
-    state = str(last["state"]) if last else "running"
-    return "stopped" if state == "running" and not folder.is_being_advanced else state
+    if was_interrupted(folder, last):
+        return "stopped"
+    return str(last["state"]) if last else "running"
+
+
+def was_interrupted(folder: CampaignFolder, last: Mapping[str, Any] | None) -> bool:
+    """Whether a step was begun, did not end, and nobody is taking it: it was killed, and `advance` goes on with it."""
+    return (last is None or last["state"] == "running") and not folder.is_being_advanced
 
 
 def _with_words(goal: Goal, folder: CampaignFolder) -> Goal:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from cccount_dist.campaign.advancing import advance, kind_of, start, state_of
+from cccount_dist.campaign.advancing import advance, kind_of, start, state_of, was_interrupted
 from cccount_dist.campaign.epochs import epoch_words
 from cccount_dist.campaign.hindrance import hindrance
 from cccount_dist.campaign.kind import KINDS
@@ -59,6 +59,7 @@ class CampaignStatus:
     glances: int | None = optional()  # pages that were answered, where there are some; `questions` are the pairs
     noun: str | None = optional()
     hindrance: str | None = optional()  # why the next step cannot be taken, and what to run
+    interrupted: bool | None = optional()  # True: its last step was killed, and another one goes on from there
 
     def json(self) -> dict[str, object]:
         return {name: value for name, value in plain_fields(self).items() if name != "brief"}
@@ -163,6 +164,7 @@ class Campaign:
             glances=ledger.glances or None,
             noun=goal.noun,
             hindrance=hindrance(self._folder),
+            interrupted=was_interrupted(self._folder, last) or None,
         )
 
     # -- asking and answering ---------------------------------------------------------------------------------------------

@@ -78,12 +78,10 @@ def demo(directory: str) -> Demonstrated:
     _run("where the campaign stands now", "status", workspace)
     _run(f"the same command goes on: the {kept:,} answers are kept, and none is asked again", *run)
     report = shutil.copyfile(folder / "workspace/campaigns/count/results/report.html", folder / "report.html")
-    result = _standing(workspace).result or {}
+    standing = _standing(workspace)
+    result = standing.result or {}
     seconds = time.monotonic() - began
-    _say(
-        f"Truth: {truth}. Estimate: {result['estimate']:.1f}, {result['level']:.0%} interval {result['low']:.1f} to "
-        f"{result['high']:.1f}. Killed once on the way. {seconds:.0f} s in all.\nReport: {report}"
-    )
+    _say(f"There are {truth} digits. Counted: {standing.brief}. Killed once, {seconds:.0f} s in all.\nReport: {report}")
     return Demonstrated(
         report=str(report),
         workspace=workspace,

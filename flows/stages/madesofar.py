@@ -49,7 +49,7 @@ def next_command(workspace: str, made: Sequence[StageState], campaigns: Sequence
     if not campaigns:
         return f"cccount count {place}"
     for row in campaigns:
-        if row.state == "stopped" and not row.pending:
+        if row.state == "stopped" and not (row.pending or row.interrupted):
             continue  # its budget is used up: whether it goes on is for people to say
         if row.state != "done":
             return f"cccount advance {place} --campaign {row.campaign}"

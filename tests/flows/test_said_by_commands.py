@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from cccount_dist.campaign.advancing import start
 from cccount_dist.campaign.campaign import Campaign, Response
 from cccount_dist.embedding.copies import exact_copies
 from flows.compute.options import PreparingOptions
@@ -90,6 +91,17 @@ def test_status_shows_stages_and_the_next_command(photos: Path, workspace: Path,
     assert status(place).next == f"cccount review {place}"
     count(place, "labelled", CountOptions(budget=20, oracle="labels"))
     shutil.rmtree(workspace / "campaigns" / "count")
+    assert status(place).next == f"cccount report {place}"
+
+
+def test_after_a_kill_the_next_command_goes_on_and_is_no_report(workspace: Path) -> None:
+    place = str(workspace)
+    start(Workspace.open(place), "killed", CountOptions(budget=20, oracle="labels"))  # and nothing after it
+    (row,) = status(place).campaigns
+    assert (row.state, row.interrupted) == ("stopped", True)
+    assert status(place).next == f"cccount advance {place} --campaign killed"
+    count(place, "killed", CountOptions(budget=20, oracle="labels"))
+    assert "interrupted" not in status(place).campaigns[0].json()
     assert status(place).next == f"cccount report {place}"
 
 
