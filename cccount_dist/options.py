@@ -166,7 +166,9 @@ class Options:
         for name in given:
             if name not in there:
                 names = listed(there, cls.wording.joined) or "none"
-                raise InputError(cls.wording.unknown.format(name=name, flag=name.replace("_", "-"), of=of, names=names))
+                missing = [f"{one}={at}" for its in known if its.name == name for one, at in its.option.where.items()]
+                more = f"; {name} is there with {listed(missing, ' and ')}" if missing else ""
+                raise InputError(cls.wording.unknown.format(name=name, flag=name.replace("_", "-"), of=of, names=names) + more)
         return cls(**{one.name: one.checked(given[one.name], of, cls.wording) for one in known if one.name in given})
 
     def values(self) -> dict[str, Value]:

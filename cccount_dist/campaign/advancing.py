@@ -1,6 +1,6 @@
 """Starting, advancing and describing a campaign, whatever its kind: inputs are loaded once, the lease is taken once.
 
-A step costs its batch; opening costs what came since the last snapshot (`runner.py`), and with nothing new a step costs a look
+A step costs its batch; opening costs what came since the last snapshot (`replayed.py`), and with nothing new a step costs a look
 (`standing_still.py`). Reading where campaigns stand costs their logs.
 """
 

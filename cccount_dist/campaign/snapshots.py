@@ -18,9 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from cccount_dist.sampling.freezing import freeze
+from cccount_dist.sampling.frozen import DECIDING, Frozen, UnfrozenError
 from cccount_dist.sampling.methods import find_method
 from cccount_dist.sampling.packing import Packing, unpacked
-from cccount_dist.sampling.snapshot import DECIDING, Frozen, UnfrozenError, freeze, thaw
+from cccount_dist.sampling.thawing import thaw
 from cccount_dist.sampling.types import Sampler
 from storage.campaigns import CampaignFolder
 from storage.errors import CccountError, StoreError

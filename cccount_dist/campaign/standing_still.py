@@ -14,7 +14,9 @@ from cccount_dist.campaign.inputs import Inputs
 from cccount_dist.campaign.kind import KINDS
 from cccount_dist.campaign.outcome import CampaignOutcome
 from cccount_dist.campaign.snapshots import deciding, digest_of, plugin_rooms
-from cccount_dist.sampling.snapshot import Frozen, UnfrozenError, freeze, thaw
+from cccount_dist.sampling.freezing import freeze
+from cccount_dist.sampling.frozen import Frozen, UnfrozenError
+from cccount_dist.sampling.thawing import thaw
 from storage.campaigns import CampaignFolder
 from storage.errors import CorruptionError, InputError, StoreError, WorkspaceError
 from storage.schema import NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, ArraySpec

@@ -158,6 +158,15 @@ def check_clusters(clusters: int, items: int) -> None:
         raise InputError(f"clusters is {clusters}, but {items:,} items have a vector: use 1 to {items}")
 
 
+def known_clusters(method: str, clusters: int | None) -> int:
+    """Return K; `InputError` if a method that needs it was not told."""
+    if clusters is None:
+        raise InputError(
+            f"{method} needs the number of clusters: give --clusters K, or run `cccount count` first, and its estimate is taken"
+        )
+    return clusters
+
+
 def check_told(method: Method, clusters: int | None, parameters: Mapping[str, Scalar]) -> None:
     """Raise `InputError` if the method cannot use what it is told; before a campaign is frozen with it."""
     if clusters is not None and not method.takes("clusters"):

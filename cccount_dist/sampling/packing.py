@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.sampling.snapshot import dtype_of
+from cccount_dist.sampling.thawing import dtype_of
 from storage.errors import CorruptionError
 
 Array = NDArray[Any]

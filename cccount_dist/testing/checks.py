@@ -13,9 +13,11 @@ from cccount_dist.clustering.result import Previewing
 from cccount_dist.counting.result import CountResult
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import Reply, drive
+from cccount_dist.sampling.freezing import freeze
+from cccount_dist.sampling.frozen import Frozen, UnfrozenError
 from cccount_dist.sampling.packing import Packing, unpacked
 from cccount_dist.sampling.replay import replay
-from cccount_dist.sampling.snapshot import Frozen, UnfrozenError, freeze, thaw
+from cccount_dist.sampling.thawing import thaw
 from cccount_dist.sampling.types import Answer, Knowing, OutsideAnswer, Question, Sampler, asked_at_once, tell_all
 from cccount_dist.testing.case import LIMITS, SamplerCase, follow, record, require_same, said
 from cccount_dist.testing.difference import SamplerError, first_difference, show

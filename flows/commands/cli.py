@@ -9,8 +9,10 @@ import sys
 from typing import Annotated
 
 import typer
+from typer.exceptions import TyperException
 
 from flows.commands import interrupt
+from flows.commands.usage import NAME, explained
 from storage.errors import CccountError
 from storage.version import __version__
 
@@ -65,15 +67,21 @@ def main() -> None:
 
 def _run() -> None:
     try:
-        make_app()()
+        code = make_app()(prog_name=NAME, standalone_mode=False)
     except CccountError as error:
         _fail(str(error))
+    except TyperException as error:
+        _fail(explained(error), error.exit_code)
+    except typer.Abort:
+        _fail("Nothing was answered: nothing was changed.")
     except BrokenPipeError:
         # The reader of our output went away (`cccount status | head`): nothing to explain, and nobody to explain it to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
         _fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+    else:
+        sys.exit(code)
 
 
 def safely() -> None:
@@ -82,6 +90,7 @@ def safely() -> None:
     os.environ["PYTHONSAFEPATH"] = "1"
 
 
-def _fail(line: str) -> None:
-    typer.echo(f"cccount: {' '.join(line.split())}", err=True)
-    sys.exit(1)
+def _fail(line: str, code: int = 1) -> None:
+    if line:
+        typer.echo(f"{NAME}: {' '.join(line.split())}", err=True)
+    sys.exit(code)

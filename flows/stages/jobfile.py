@@ -171,7 +171,7 @@ def _campaigns(where: Where, given: object, folder: Path | None) -> tuple[Campai
 
 
 def _campaign(where: Where, steps: Steps, table: Table, folder: Path | None) -> CampaignJob:
-    kind_name, name = table.get("kind") or DEFAULT_KIND, table.get("name")
+    kind_name, name = table.get("kind", DEFAULT_KIND), table.get("name")
     for key, value in (("kind", kind_name), ("name", name)):
         if value is not None and not isinstance(value, str):
             where.refuse((*steps, key), f"{key} of [[{CAMPAIGN}]] must be a word, not {value!r}")
@@ -179,7 +179,7 @@ def _campaign(where: Where, steps: Steps, table: Table, folder: Path | None) -> 
         kind = KINDS.get(str(kind_name))
     except InputError as error:
         where.explain((*steps, "kind"), error)
-    called = str(name or kind.name)
+    called = kind.name if name is None else str(name)
     known = [one for one in declared(kind.options) if not one.option.hidden]
     title = f"[[{CAMPAIGN}]] of the kind {kind.name}"
     require_known(where, steps, table, [*OWN_KEYS, *(one.name for one in known)], title)

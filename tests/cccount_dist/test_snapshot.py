@@ -14,9 +14,11 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.clustering.apc.stages import Due
 from cccount_dist.counting.placing.state import TURN
+from cccount_dist.sampling.freezing import freeze
+from cccount_dist.sampling.frozen import Frozen, UnfrozenError
 from cccount_dist.sampling.packing import Packing, unpacked
 from cccount_dist.sampling.replay import replay
-from cccount_dist.sampling.snapshot import Frozen, UnfrozenError, freeze, thaw
+from cccount_dist.sampling.thawing import thaw
 from cccount_dist.sampling.types import Answer, Question
 from storage.errors import CorruptionError
 from tests.cccount_dist.every_sampler import Variant, collections, every_sampler
@@ -134,14 +136,14 @@ def test_what_cannot_be_kept_is_named(thing: object, said: str) -> None:
 @pytest.mark.parametrize("graph", [
     ["object", "os:_wrap_close", {}, []],
     ["object", "builtins:list", {}, []],
-    ["object", "cccount_dist.sampling.snapshot:os.system", {}, []],
-    ["object", "cccount_dist.sampling.snapshot:importlib.import_module", {}, []],
+    ["object", "cccount_dist.sampling.thawing:os.system", {}, []],
+    ["object", "cccount_dist.sampling.thawing:importlib.import_module", {}, []],
     ["object", "cccount_dist.sampling.types:SAME", {}, []],
     ["object", "cccount_dist.kinds.count.kind:CountKind", {}, []],
     ["object", "cccount_dist..os:system", {}, []],
     ["object", "storage.objects:LocalObjects", {"root": "/"}, []],
     ["name", "os:system"],
-    ["name", "cccount_dist.sampling.snapshot:sys.exit"],
+    ["name", "cccount_dist.sampling.thawing:sys.exit"],
     ["partial", ["name", "os:system"], ["tuple", ["true"]], ["dict", [], []]],
     ["partial", ["bytes", ""], ["tuple", []], ["dict", [], []]],
     ["method", ["list", []], "clear"],

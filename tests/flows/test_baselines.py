@@ -40,7 +40,10 @@ def test_the_similarities_of_the_paper_are_chosen_by_name_and_frozen_with_the_ca
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--method", "nis", "--parameter", "tau=0.5"], "nis has no parameter 'tau': it has ratio, similarity"),
+        (
+            ["--method", "nis", "--parameter", "tau=0.5"],
+            "nis has no parameter 'tau': it has ratio, similarity; tau is there with",
+        ),
         (["--method", "nis", "--parameter", "ratio=0"], "ratio of nis must be a whole number, 1 or more, not 0"),
         (["--method", "inverse", "--parameter", "alpha"], "--parameter 'alpha': write NAME=VALUE"),
         (["--method", "pckmeans-explore", "--parameter", "clusters=481"], "clusters is 481, but 480 items have a vector"),

@@ -15,10 +15,14 @@ from pathlib import Path
 import dask
 import distributed
 import pytest
+from typer.exceptions import TyperException
+from typer.main import get_command
 
 from cccount_dist.campaign.inputs import load_inputs
 from cccount_dist.campaign.prepared_sampler import prepared
 from cccount_dist.kinds.cluster.runner import ClusterRunner
+from flows.commands.cli import make_app
+from flows.commands.usage import NAME, commands_of, explained, has_option
 from flows.compute.clients import WORKERLESS, open_client, run_tasks
 from storage.campaigns import CampaignFolder
 from storage.errors import ComputeError, InputError
@@ -135,7 +139,24 @@ def test_a_cluster_that_nobody_would_use_is_refused(workspace: Path) -> None:
         assert shown.code == 1
         assert "are of no use to iu-red" in shown.line
     assert not (workspace / "campaigns").exists()
-    assert cccount("count", workspace, "--compute", "tcp://127.0.0.1:9").code == 2
+    shown = cccount("count", workspace, "--compute", "tcp://127.0.0.1:9")
+    assert shown.code == 2
+    assert shown.err.startswith("cccount: count has no --compute, and would not use it: it is for embed, neighbors, cluster")
+    assert shown.err.count("\n") == 1
+
+
+def test_every_command_takes_an_address_or_refuses_it_in_one_line() -> None:
+    app = make_app()
+    commands = dict(commands_of(get_command(app)))
+    using = {name for name, command in commands.items() if has_option(command, "--compute")}
+    assert using == {"embed", "neighbors", "cluster", "subcluster", "doctor", "benchmark counting"}
+    for name in commands.keys() - using:
+        with pytest.raises(TyperException) as refused:
+            app([*name.split(), "--compute", "tcp://127.0.0.1:9"], prog_name=NAME, standalone_mode=False)
+        said = explained(refused.value)
+        assert said.startswith(f"{name} has no --compute, and would not use it"), said
+        assert "\n" not in said
+        assert refused.value.exit_code == 2
 
 
 @pytest.mark.parametrize("method", ["apc", "evidence"])

@@ -147,6 +147,7 @@ def test_hacc_takes_the_estimate_of_the_count_with_most_answers_and_says_so(
     place = str(workspace)
     with pytest.raises(InputError, match="or run `cccount count` first"):
         cluster(place, "too-early", ClusterOptions(method="hacc", budget=5, oracle="labels"))
+    assert not (workspace / "campaigns/too-early").exists()  # it could never run, and --clusters could not be given later
     count(place, "rough", CountOptions(budget=20, oracle="labels"))
     counted = count(place, "census", CountOptions(budget=150, oracle="labels"))
     reached = cluster(place, "g", ClusterOptions(method="hacc", budget=5, oracle="labels"))

@@ -19,7 +19,7 @@ import pytest
 from numpy.typing import NDArray
 
 from benchmarks.waiting import CAMPAIGN, answered
-from cccount_dist.campaign import runner as runners
+from cccount_dist.campaign import replayed
 from cccount_dist.campaign.activity import AtTheDesk, for_the_desk
 from cccount_dist.campaign.campaign import Campaign, Response
 from cccount_dist.campaign.resident import Resident
@@ -162,7 +162,7 @@ def test_a_step_of_a_campaign_that_is_open_costs_its_answers_and_no_replay(
         replays.append(1)
         replay(*arguments)
 
-    monkeypatch.setattr(runners, "replay", counted)
+    monkeypatch.setattr(replayed, "replay", counted)
     resident = Resident(place, "c")
     assert resident.supply(AtTheDesk(3, 9)) > 0
     for _ in range(4):

@@ -14,7 +14,7 @@ from cccount_dist.clustering.hacc.hacc_sampler import ActiveHacc
 from cccount_dist.clustering.hacc.knowledge import Knowledge
 from cccount_dist.clustering.hacc.parameters import HaccParameters
 from cccount_dist.clustering.hacc.units import MOST_UNITS, MicroClusters, central_items, condense, condensed, plain
-from cccount_dist.clustering.methods import GroupingInputs, check_clusters
+from cccount_dist.clustering.methods import GroupingInputs, check_clusters, known_clusters
 from cccount_dist.clustering.present import PresentItems
 from cccount_dist.clustering.result import Grouping
 from cccount_dist.sampling.types import Sampler
@@ -54,23 +54,20 @@ def units_of(inputs: GroupingInputs, present: NDArray[np.int64] | None = None) -
     """Return the units of the items that have a vector, numbered as in `present`; condensed if there are too many."""
     present = present_items(inputs) if present is None else present
     given = HaccParameters.read(inputs.parameters, "hacc")
-    if inputs.clusters is None:
-        raise InputError(
-            "hacc needs the number of clusters: give --clusters K, or run `cccount count` first, and its estimate is taken"
-        )
-    check_clusters(inputs.clusters, len(present))
+    clusters = known_clusters("hacc", inputs.clusters)
+    check_clusters(clusters, len(present))
     runs, units = given.runs, given.units
     vectors = inputs.vectors[present] if len(present) < len(inputs.vectors) else inputs.vectors
     if units == 0 and len(present) <= MOST_UNITS:
-        return Units(vectors, None, vectors, np.ones(len(vectors), np.int64), inputs.clusters, inputs.seed, runs)
+        return Units(vectors, None, vectors, np.ones(len(vectors), np.int64), clusters, inputs.seed, runs)
     number = np.full(len(inputs.neighbors), -1, np.int32)
     number[present] = np.arange(len(present), dtype=np.int32)
     neighbors = np.where(inputs.neighbors[present] >= 0, number[inputs.neighbors[present]], -1)
-    micro = condense(neighbors, inputs.similarity[present], max(units or UNITS, inputs.clusters))
+    micro = condense(neighbors, inputs.similarity[present], max(units or UNITS, clusters))
     of_item = np.unique(micro.units(), return_inverse=True)[1].astype(np.int32)
     size = np.bincount(of_item).astype(np.int64)
     rows = np.asarray(vectors[central_items(vectors, of_item, len(size))])
-    return Units(vectors, micro, rows, size, inputs.clusters, inputs.seed, runs)
+    return Units(vectors, micro, rows, size, clusters, inputs.seed, runs)
 
 
 def present_items(inputs: GroupingInputs) -> NDArray[np.int64]:

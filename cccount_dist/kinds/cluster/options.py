@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from cccount_dist.campaign.options import BUDGET, PAGE_SECONDS, PAIR_SECONDS, CampaignOptions
-from cccount_dist.clustering.methods import DEFAULT, KIND, check_told, grouping_methods
+from cccount_dist.clustering.methods import DEFAULT, KIND, check_told, grouping_methods, known_clusters
 from cccount_dist.clustering.spectral.parameters import PRIOR, REPEATS
 from cccount_dist.options import Option, listed
 from cccount_dist.sampling.methods import Method, methods_of
@@ -74,6 +74,11 @@ class ClusterOptions(CampaignOptions):
             able = listed([name for name, one in methods_of(KIND).items() if one.measures], " or ")
             raise InputError(f"--target-quality is for methods that measure it ({able}), and {method.name} does not")
         check_told(method, self.clusters, self.named | of_ratings)
+
+    def parameters(self) -> dict[str, Scalar]:
+        if "clusters" in self.chosen.needs:  # before a campaign is frozen that could never run
+            known_clusters(self.chosen.name, self.clusters)
+        return CampaignOptions.parameters(self)
 
     def not_of_method(self, method: Method, name: str, value: Scalar) -> str:  # noqa: ARG002
         return f"--{name} {value} is for methods that ask for ratings: {', '.join(grouping_methods(ratings=True))}"
