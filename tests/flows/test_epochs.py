@@ -77,8 +77,9 @@ def test_a_new_revision_goes_on_from_what_is_known(workspace: Path, method: str)
     assert standing.epoch == found["epoch"]
     assert standing.headline == Campaign.open(str(workspace), "c").status().brief
     assert verify(str(workspace))["ok"]
-    if KINDS[method] != "subcluster":
-        assert "has the revision 2 now" in Path(write_reports(str(workspace), "c")["files"][0]).read_text()
+    assert after.json()["epoch"] == found["epoch"]
+    assert f"Epoch 2 since {found['epoch'].partition(' since ')[2]}" in after.words()
+    assert "has the revision 2 now" in Path(write_reports(str(workspace), "c")["files"][0]).read_text()
     with another_revision(method):
         assert advance(str(workspace), "c")["questions"] == after.questions
     assert len(CampaignFolder(Workspace.open(workspace), "c").epochs()) == 2
@@ -135,6 +136,16 @@ def test_a_replay_that_disagrees_opens_an_epoch_unless_it_is_strict(workspace: P
         campaign.advance()
         assert "the replay disagreed with the log: question 0 was" in folder.epochs()[1].reason
     check_nothing_was_asked_again(workspace)
+
+
+def test_the_report_says_it_also_where_nothing_was_answered_since(workspace: Path) -> None:
+    start(workspace, "nis", 30).advance(to_the_end=True)
+    advance(str(workspace), "c")
+    report = workspace / "campaigns/c/results/report.html"
+    assert "has the revision" not in report.read_text()
+    with another_revision("nis"):
+        advance(str(workspace), "c")
+    assert "nis has the revision 2 now, and had 1" in report.read_text()
 
 
 def test_a_damaged_log_opens_no_epoch(workspace: Path) -> None:
