@@ -41,6 +41,7 @@ CLASSES, INTRINSIC, NOISE = 500, 16, 0.7  # of the vectors: in a few directions 
 NEW = 100  # answers that come before a step
 PEOPLE, PAUSE, SECONDS = 20, 0.5, 15.0
 REPEATS = 3
+ROUNDS = 60  # in which people answer what waits, until there are enough questions: while `placing` checks itself there is only one
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,11 @@ def aged(place: Path, method: str, answers: int) -> int:
     for goal in ({"budget": 0, "oracle": "people"}, {"budget": answers, "oracle": "labels"}, {"budget": 2 * answers}):
         campaign = Campaign.create(str(place), method, KIND[method], method=method, **goal)
         campaign.advance(to_the_end=True)
-    answered(place, method)
-    campaign.advance()
+    for _ in range(ROUNDS):
+        if len(campaign.ask(NEW)) == NEW:
+            break
+        answered(place, method)
+        campaign.advance()
     return campaign.ledger.position
 
 
