@@ -4,8 +4,9 @@
 
 Every time is that of a real command, in a process of its own. "replay" is the same command on the same campaign whose snapshot
 was removed just before it: that is what each step cost without snapshots. The two stand side by side in one run, so the load of
-the machine is in both; in brackets the seconds of a processor, of which the ratio is taken. The campaigns are answered by labels
-up to `--answers`, and then wait for people. The folder keeps its workspace for the next run.
+the machine is in both; in brackets the seconds of a processor, of which the ratio is taken. The campaigns are started for people,
+answered by labels up to `--answers`, and then by twenty people: for those who answered lately a step has more than 100 questions
+ready, and 100 answers to them are what is new. The folder keeps its workspace for the next run.
 """
 
 import argparse
@@ -27,7 +28,6 @@ import numpy as np
 
 from benchmarks.review import QUIET, annotate, serving
 from cccount_dist import Campaign, Response
-from cccount_dist.options import Value
 from cccount_dist.review.annotators import Annotators
 from cccount_dist.sampling.ledger import LoggedAnswer
 from cccount_dist.sampling.logged import answers_table
@@ -36,15 +36,12 @@ from storage.collection import collection_table
 from storage.workspace import Workspace
 from tests.review.gallery import start_campaign
 
-KIND: dict[str, tuple[str, dict[str, Value]]] = {
-    "placing": ("count", {"parameter": ("wrong_answers=estimate", "lanes=16")}),
-    "apc": ("cluster", {"method": "apc"}),
-    "evidence": ("cluster", {"method": "evidence"}),
-}
+KIND = {"placing": "count", "apc": "cluster", "evidence": "cluster"}
 CLASSES, INTRINSIC, NOISE = 500, 16, 0.7  # of the vectors: in a few directions classes overlap, so that there is something to ask
 NEW = 100  # answers that come before a step
 PEOPLE, PAUSE, SECONDS = 20, 0.5, 15.0
 REPEATS = 3
+ROUNDS = 60  # in which people answer what waits, until there are enough questions: while `placing` checks itself there is only one
 
 
 @dataclass(frozen=True)
@@ -94,14 +91,14 @@ def prepared(folder: Path, items: int, dimensions: int) -> Path:
 
 def aged(place: Path, method: str, answers: int) -> int:
     """Answer a campaign by labels, then let it wait for people; return its answers."""
-    kind, options = KIND[method]
-    goal: dict[str, Value] = {"budget": answers, "oracle": "labels"}
-    if not (place / "campaigns" / method / "campaign.toml").exists():
-        Campaign.create(str(place), method, kind, **goal, **options)
-    campaign = Campaign.create(str(place), method, kind, **goal)
-    campaign.advance(to_the_end=True)
-    campaign = Campaign.create(str(place), method, kind, budget=2 * answers, oracle="people")
-    campaign.advance()
+    for goal in ({"budget": 0, "oracle": "people"}, {"budget": answers, "oracle": "labels"}, {"budget": 2 * answers}):
+        campaign = Campaign.create(str(place), method, KIND[method], method=method, **goal)
+        campaign.advance(to_the_end=True)
+    for _ in range(ROUNDS):
+        if len(campaign.ask(NEW)) == NEW:
+            break
+        answered(place, method)
+        campaign.advance()
     return campaign.ledger.position
 
 
@@ -111,8 +108,11 @@ def answered(place: Path, method: str) -> int:
     campaign = Campaign.open(str(place), method)
     if labels is None:
         raise SystemExit("the collection has no labels")
-    waiting = campaign.ask(NEW)
-    return campaign.tell([Response(q.id, float(labels[q.u] == labels[q.v]), "ana", 3.0) for q in waiting])
+    said = [
+        Response(q.id, float(labels[q.u] == labels[q.v]), f"annotator {number % PEOPLE}", 3.0)
+        for number, q in enumerate(campaign.ask(NEW))
+    ]
+    return campaign.tell(said)
 
 
 @contextmanager
@@ -125,31 +125,36 @@ def put_back(folder: Path) -> Iterator[None]:
         shutil.copytree(copy, folder)
 
 
-def steps(place: Path, method: str, answers: int) -> list[str]:
+def steps(place: Path, method: str, answers: int, *, replays: bool) -> list[str]:
     count = aged(place, method, answers)
     folder = place / "campaigns" / method
-    command("advance", str(place), "--campaign", method)
-    nothing = [command("advance", str(place), "--campaign", method) for _ in range(REPEATS)]
-    with put_back(folder):
-        shutil.rmtree(folder / "snapshot", ignore_errors=True)
-        whole, replayed = command("advance", str(place), "--campaign", method)
+    step = ("advance", str(place), "--campaign", method)
+    command(*step)
+    nothing = [command(*step) for _ in range(REPEATS)]
+    whole = replayed(folder, *step) if replays else None
     new = answered(place, method)
-    with put_back(folder):
-        shutil.rmtree(folder / "snapshot", ignore_errors=True)
-        slow, slow_took = command("advance", str(place), "--campaign", method)
-    quick, quick_took = command("advance", str(place), "--campaign", method)
-    if any(said != whole for said, _ in nothing) or quick != slow:
+    slow = replayed(folder, *step) if replays else None
+    quick = command(*step)
+    if (whole is not None and any(said != whole[0] for said, _ in nothing)) or (slow is not None and quick[0] != slow[0]):
         raise SystemExit(f"{method}: a step from a snapshot says something else than a replay")
     kept = sum(path.stat().st_size for path in (folder / "snapshot").rglob("*") if path.is_file())
     least = min((took for _, took in nothing), key=lambda took: took.work)
     return [
-        _row("nothing new", method, count, replayed, least, ""),
-        _row(f"{new} new answers", method, count, slow_took, quick_took, f"{kept / 2**20:.0f} MiB"),
+        _row("nothing new", method, count, whole and whole[1], least, ""),
+        _row(f"{new} new answers", method, count, slow and slow[1], quick[1], f"{kept / 2**20:.0f} MiB"),
     ]
 
 
-def _row(what: str, method: str, count: int, replayed: Took, now: Took, kept: str) -> str:
-    return f"| `advance`, {what} | {method} | {count:,} | {replayed} | {now} | {replayed.work / now.work:.1f} | {kept} |"
+def replayed(folder: Path, *arguments: str) -> tuple[dict[str, object], Took]:
+    """Run a command on a campaign without its snapshot, and leave the campaign as it was."""
+    with put_back(folder):
+        shutil.rmtree(folder / "snapshot", ignore_errors=True)
+        return command(*arguments)
+
+
+def _row(what: str, method: str, count: int, slow: Took | None, now: Took, kept: str) -> str:
+    ratio = "" if slow is None else f"{slow.work / now.work:.1f}"
+    return f"| `advance`, {what} | {method} | {count:,} | {slow or ''} | {now} | {ratio} | {kept} |"
 
 
 def review(folder: Path, answers: int) -> list[str]:
@@ -189,6 +194,7 @@ def main() -> None:
     parser.add_argument("--dimensions", type=int, default=1280)
     parser.add_argument("--answers", type=int, default=10_000)
     parser.add_argument("--methods", nargs="*", default=list(KIND))
+    parser.add_argument("--no-replays", action="store_true", help="leave them out: each takes as long as the campaign took")
     parser.add_argument("--folder", type=Path, default=None)
     parser.add_argument("--review", type=int, default=100_000, help="answers of the old campaign that is served; 0: leave it out")
     chosen = parser.parse_args()
@@ -199,7 +205,7 @@ def main() -> None:
         print("|---|---|---:|---:|---:|---:|---:|", flush=True)
         for method in chosen.methods:
             place = prepared(folder, chosen.items, chosen.dimensions)
-            print("\n".join(steps(place, method, chosen.answers)), flush=True)
+            print("\n".join(steps(place, method, chosen.answers, replays=not chosen.no_replays)), flush=True)
         if chosen.review:
             print("\n| answers before | start of `cccount review` | answer, p99 | eight sheets, p99 | answers |")
             print("|---:|---:|---:|---:|---:|")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from cccount_dist.campaign.epochs import KNOWLEDGE
+from cccount_dist.campaign.epochs import KNOWLEDGE, epoch_words
 from cccount_dist.campaign.inputs import Inputs, items_alone, load_inputs
 from cccount_dist.campaign.kind import KINDS, CampaignKind
 from cccount_dist.campaign.options import CampaignOptions, require_same
@@ -90,7 +90,8 @@ def advance(
             return still
         runner = kind.runner(folder, lease, inputs, strict=strict)
         reached = _reached(runner, f"{kind.doing} ({settings.method})", progress) if to_the_end else runner.step()
-        outcome = kind.outcome(folder, reached, inputs, opening=to_the_end)
+        said = kind.outcome(folder, reached, inputs, opening=to_the_end)
+        outcome = replace(said, epoch=epoch_words(folder.epochs()))
         lease.check()
         keep_outcome(folder, inputs, runner, outcome, opening=to_the_end)
         return outcome

@@ -87,9 +87,10 @@ def from_log(epoch: Epoch, one: Round) -> Round:
 
 
 class Earlier:
-    """What people said in earlier epochs, to be said again when it is asked again; every vote once."""
+    """What people said in earlier epochs, to be said again when it is asked again; every vote once in each epoch."""
 
     def __init__(self, epoch: Epoch, questions: Sequence[Question]) -> None:
+        self._first = epoch.questions
         self._questions: dict[Pair, list[int]] = {}  # of earlier epochs, by what they are about
         for question in questions[: epoch.questions]:
             self._questions.setdefault(_pair(question), []).append(question.id)
@@ -101,7 +102,7 @@ class Earlier:
         """
         for earlier in self._questions.get(_pair(question), ()):
             for vote in ledger.votes(earlier):
-                if vote.id not in used and not ledger.is_recalled_again(vote.id):
+                if vote.id not in used and not ledger.is_recalled_again(vote.id, self._first):
                     used.add(vote.id)
                     source = f"{EPOCH} {vote.id}"
                     return LoggedAnswer(answer_id, question.id, question.u, question.v, vote.value, source, vote.annotator)

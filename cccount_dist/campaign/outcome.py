@@ -57,6 +57,13 @@ class CampaignOutcome(Outcome):
 
     workspace: str | None = for_words()  # where it lies, for the command that comes next
     noun: str | None = optional()  # what is counted, in the user's word
+    epoch: str | None = optional()  # since when another sampler asks, and why
+
+    @property
+    def standing(self) -> list[str]:
+        """The lines that every kind says after its result: since when another sampler asks, and what waits for people."""
+        changed = [] if self.epoch is None else [f"{self.epoch[:1].upper()}{self.epoch[1:]}. All answers before it are known."]
+        return [*changed, *self.waiting]
 
     @property
     def waiting(self) -> list[str]:

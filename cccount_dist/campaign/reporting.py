@@ -51,6 +51,7 @@ def _mark(folder: CampaignFolder) -> bytes:
     last = folder.last_row(kind_of(folder).course)
     if last is None:
         return b""
-    noun = folder.goal().noun  # the same result in other words is written again
+    noun, epoch = folder.goal().noun, folder.epochs()[-1].number  # the same result in other words is written again
     said = f"{last['answers']} answers, {last['state']}, cccount {__version__}{'' if noun is None else f', {escape(noun)}'}"
+    said += f", epoch {epoch + 1}" if epoch else ""
     return f"\n<!-- {said} -->\n".encode()

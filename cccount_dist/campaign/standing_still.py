@@ -54,9 +54,12 @@ def _thawed(folder: CampaignFolder, document: Mapping[str, Any]) -> CampaignOutc
     try:
         arrays = [np.array(values, np.dtype(str(kind))) for kind, values in document["arrays"]]
         found = thaw(Frozen(document["outcome"], arrays), rooms=_rooms(folder))
-    except (CorruptionError, LookupError, TypeError, ValueError, OverflowError):
+        if not isinstance(found, CampaignOutcome):
+            return None
+        found.json(), found.words()  # what another release kept may lack a field of this one, here or further in
+    except (CorruptionError, LookupError, TypeError, ValueError, OverflowError, AttributeError):
         return None
-    return found if isinstance(found, CampaignOutcome) else None
+    return found
 
 
 def keep_outcome(

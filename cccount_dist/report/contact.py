@@ -14,7 +14,8 @@ from cccount_dist.campaign.noun import Noun
 from cccount_dist.report.facts import Thumbnail
 from cccount_dist.report.frame import whole_file
 from cccount_dist.report.markup import Html, element, joined, name_of
-from cccount_dist.report.wording import plural
+from cccount_dist.report.wording import epoch_rows, plural
+from storage.epochs import Epoch
 
 _CSS = """
 main { max-width: 76rem; }
@@ -100,6 +101,7 @@ class ContactFacts:
     version: str
     written_at: str
     noun: Noun = SUBCLUSTER
+    epochs: Sequence[Epoch] = ()  # where other samplers took over
 
 
 def contact_sheet(facts: ContactFacts) -> str:
@@ -133,6 +135,7 @@ def _header(facts: ContactFacts, count: str) -> Html:
         element("h1", count),
         element("p", standing, class_="note"),
         element("p", _FRAME, class_="note") if checked else Html(),
+        *(element("p", f"{name} {words}", class_="note") for name, words in epoch_rows(facts.epochs)),
     )
 
 

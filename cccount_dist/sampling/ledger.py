@@ -159,10 +159,10 @@ class Ledger:
         """Every row that was not taken back and takes nothing back, in order."""
         return [row for row in self._rows.values() if row.undoes is None and row.id not in self._undone]
 
-    def is_recalled_again(self, answer_id: str) -> bool:
-        """Whether an answer of an earlier epoch was said again to a question of this one."""
+    def is_recalled_again(self, answer_id: str, first: int) -> bool:
+        """Whether an answer of an earlier epoch was said again to a question of this one, whose first question is `first`."""
         again = self._recalls.get(answer_id, ())
-        return any(row not in self._undone and self._rows[row].question_id != OUTSIDE for row in again)
+        return any(row not in self._undone and self._rows[row].question_id >= first for row in again)
 
     def answers(self, question_id: int) -> list[LoggedAnswer]:
         """Everything that was said to a question and not taken back, inferred answers included."""

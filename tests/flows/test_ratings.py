@@ -104,6 +104,8 @@ def test_items_that_were_added_open_an_epoch_and_no_rating_is_asked_again(object
     more.mkdir()
     (more / "new.jpg").write_bytes(b"one more")
     extend(objects, images=str(more))
+    (file,) = write_reports(objects, "g")["files"]
+    assert "Error and cost" in Path(file).read_text(), "a finished campaign is reported as it was"
     reached = cluster(objects, "g", ClusterOptions(method="iu-red", budget=9, oracle="labels"))
     assert reached["questions"] == 9
     assert "1 item more, 25 in all" in status(objects)["campaigns"][0]["epoch"]

@@ -313,6 +313,22 @@ def test_a_damaged_last_outcome_is_not_believed(workspace: Path, built: list[int
     assert built[0] == 3
 
 
+def test_a_finished_campaign_of_a_release_that_said_less_is_advanced_anew(workspace: Path, built: list[int]) -> None:
+    """Its inputs are others now, so the last outcome would be said again; it lacks a field that this release has."""
+    campaign = Campaign.create(str(workspace), CAMPAIGN, "cluster", budget=20, oracle="labels")
+    campaign.advance(to_the_end=True)
+    path = folder_of(workspace) / f"{standing_still.NAME}.json"
+    kept = json.loads(path.read_bytes())
+    kept["seen"] |= {"inputs": {"embeddings": "others"}, "version": "0.1.9"}
+    path.write_bytes(stamped("a.json", json.dumps(kept).encode()))
+    assert Campaign.open(str(workspace), CAMPAIGN).advance(to_the_end=True).state == "done"
+    taken = built[0]
+    del kept["outcome"][2]["glances"]
+    path.write_bytes(stamped("a.json", json.dumps(kept).encode()))
+    assert Campaign.open(str(workspace), CAMPAIGN).advance(to_the_end=True).json()["glances"] == 0
+    assert built[0] == taken + 1
+
+
 class Killed(BaseException):
     """The end of a process, at a write."""
 

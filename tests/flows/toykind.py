@@ -97,7 +97,7 @@ class LikeOutcome(CampaignOutcome):
     alike: int
 
     def words(self) -> str:
-        return "\n".join([f"{self.alike} are like the first one, from {self.questions} answers.", *self.waiting])
+        return "\n".join([f"{self.alike} are like the first one, from {self.questions} answers.", *self.standing])
 
 
 class LikeKind(CampaignKind[LikeOptions]):

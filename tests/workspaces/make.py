@@ -34,7 +34,7 @@ from sklearn.datasets import load_digits
 
 HERE = Path(__file__).parent
 PLACE, PHOTOS = Path("/tmp/ws"), Path("/tmp/photos")
-CLOCKS = {"asked_at", "answered_at", "refreshed_at"}
+CLOCKS = {"asked_at", "answered_at", "refreshed_at", "epoch"}  # an epoch is said with its time
 PATHS = ("report", "labels", "file")  # fields of the JSON that say where a file is
 Json = dict[str, Any]
 
@@ -170,6 +170,24 @@ def make_pictures(cccount: Release) -> None:
     cccount("subcluster", place, "--clusters", 8, "--size", 2, "--budget", 30, "--oracle", "labels")
     cccount("report", place, "--campaign", "count")
     cccount("browse", place, "--campaign", "subcluster")
+
+
+def make_grown(cccount: Release) -> None:
+    """One campaign of each kind and each main method, and a collection that grew: one went on in an epoch, the others will."""
+    place, _ = vectors(cccount, "grown", 60)
+    labelled = ("--budget", 40, "--oracle", "labels")
+    for method in ("placing", "nis"):
+        cccount("count", place, "--campaign", method, "--method", method, *labelled)
+    for method, more in (("evidence", ()), ("apc", ()), ("hacc", ("--clusters", 10)), ("iu-red", ("--clusters", 2))):
+        cccount("cluster", place, "--campaign", method, "--method", method, *labelled, *more)
+    cccount("subcluster", place, "--clusters", 10, "--size", 2, *labelled)
+    kill_between_writes(cccount, place, "killed", "cluster", place, "--budget", 80, "--oracle", "labels", "--seed", 5)
+    x, y = digits(72)
+    np.savez(PLACE / "more.npz", x=x[60:], y=y[60:])
+    cccount("extend", place, "--embeddings", PLACE / "more.npz", "--prefix", "more/", "--yes")
+    cccount("neighbors", place, "--k", 10, "--workers", 1, "--yes")
+    cccount("count", place, "--campaign", "placing", "--budget", 60, "--oracle", "labels")
+    assert "epoch 2" in next(one for one in cccount("status", place)["campaigns"] if one["campaign"] == "placing")["epoch"]
 
 
 # Budgets are such that a step asks what is left of them: beyond 16 questions it matters how fast people answered lately.
@@ -318,8 +336,8 @@ def results_of(place: Path, campaign: str) -> Json:
 
 
 def said(found: Json) -> Json:
-    """What a command printed, without paths."""
-    return {name: value for name, value in found.items() if name not in PATHS}
+    """What a command printed, without paths and times."""
+    return {name: value for name, value in found.items() if name not in CLOCKS.union(PATHS)}
 
 
 def going_on(cccount: Release, place: Path, after: Path) -> Json:
@@ -398,6 +416,7 @@ WORKSPACES = {
     "subclusters": make_subclusters,
     "pictures": make_pictures,
     "people": make_people,
+    "grown": make_grown,  # since 0.2.0
 }
 
 

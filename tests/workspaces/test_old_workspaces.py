@@ -57,6 +57,8 @@ def old(stored: Old, tmp_path: Path, request: pytest.FixtureRequest) -> Old:
         done = upgrade(str(place))
         assert done.after == formats.WORKSPACE.present
         assert bool(done.changed) == (done.before != done.after)
+        if not done.changed:
+            pytest.skip("of the present format: it is as it was")
     return Old(str(place), stored.after, stored.verify, stored.campaigns)
 
 

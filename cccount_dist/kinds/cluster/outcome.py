@@ -60,4 +60,4 @@ class ClusterOutcome(CampaignOutcome):
             text += f" Agreement with the labels: NMI {self.nmi:.3f}, ARI {self.ari:.3f}."
         if self.warning:
             text += f"\nTake care: {self.warning.rstrip('.')}."
-        return "\n".join([text, *self.waiting, self.labels])
+        return "\n".join([text, *self.standing, self.labels])

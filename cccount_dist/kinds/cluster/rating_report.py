@@ -18,14 +18,15 @@ def rating_facts(
     folder: CampaignFolder, collection: Collection, given: list[LoggedAnswer], labels: Labels, price: float | None
 ) -> RatingFacts:
     """Return error and cost of the campaign; `labels` are its groups, `given` the answers that somebody gave."""
-    truth = collection.labels()
+    truth, grouped = collection.labels(), len(labels)  # a finished campaign says nothing of items that came later
+    truth = None if truth is None else truth[:grouped]
     settings, goal = folder.settings(), folder.goal()
     rated = {(row.u, row.v) for row in given if row.value is not None}
     complete: Labels | None = None
     if goal.oracle == "labels":  # all similarities are what the labels say, and so are the groups
         complete = truth
     elif goal.oracle == "similarity" and settings.items <= MOST_COMPLETE:
-        complete = complete_groups(unit_vectors(folder.workspace), int(settings.parameters.get("clusters", 2)))
+        complete = complete_groups(unit_vectors(folder.workspace)[:grouped], int(settings.parameters.get("clusters", 2)))
     elif len(rated) == settings.items * (settings.items - 1) // 2:
         complete = labels
     return RatingFacts(

@@ -39,4 +39,4 @@ class SubclusterOutcome(CampaignOutcome):
             )
         if self.empty:
             lines.append(f"{self.empty:,} places are empty: nothing was found for them.")
-        return "\n".join([*lines, *self.waiting, self.file])
+        return "\n".join([*lines, *self.standing, self.file])

@@ -59,6 +59,7 @@ def _facts(
         noun=noun_of(folder.goal(), SUBCLUSTER),
         version=__version__,
         written_at=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        epochs=folder.epochs(),
     )
 
 
