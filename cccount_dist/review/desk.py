@@ -388,7 +388,7 @@ class Desk:
         question_kind(check.kind).check(response.value, response.question_id)
         return LoggedAnswer(
             response.id, OUTSIDE, check.u, check.v, response.value, check.source, annotator, None, check.page,
-            response.seconds, now,
+            response.seconds, now, response.clicks,
         )  # fmt: skip
 
     def _hand_in(self, answered: set[tuple[str, int]]) -> None:
