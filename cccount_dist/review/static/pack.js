@@ -95,7 +95,7 @@ class Pack {
     setTimeout(() => URL.revokeObjectURL(address), 60_000);
   }
 
-  row({ id, question_id, value, seconds, undoes, flag_item, reason, made }, annotator) {
+  row({ id, question_id, value, seconds, clicks, undoes, flag_item, reason, made }, annotator) {
     const { workspace, campaign } = this.content;
     const common = { answer_id: id, annotator, source: "pack", answered_at: new Date(made).toISOString(), workspace, campaign };
     const id_item = flag_item === undefined ? undefined : this.flagged(flag_item).anchor?.name;
@@ -104,7 +104,7 @@ class Pack {
     const [one, other] = [sheet.anchor, candidate.item];
     const pair = { question_id, u: one.item, v: other.item, id_u: one.name, id_v: other.name };
     if (undoes) return { ...common, ...pair, undoes };
-    return { ...common, ...pair, value: written(sheet.kind, value), seconds };
+    return { ...common, ...pair, value: written(sheet.kind, value), seconds, ...(clicks == null ? {} : { clicks }) };
   }
 
   /** Answers that were not taken back, in order. */
