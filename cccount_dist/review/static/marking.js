@@ -24,7 +24,7 @@ let cells = [];
 let box = null; // what holds them
 let row = null; // of answers
 let columns = 1;
-let at = -1; // the cell that keys are about
+let at = -1; // the cell that keys are about: with the focus, or that was pointed at last
 let seen = 0; // pixels of the box, from its top, that were on the screen
 let stroke = null; // of a pointer across the cells
 let stroked = false; // whether the click that follows ends a stroke, or a long press
@@ -102,12 +102,11 @@ registerSheet("marking", {
     if (action in STEP && !zoomed) return moveTo(at < 0 ? 0 : at + STEP[action]());
     if (action === null && (key === "Home" || key === "End")) return moveTo(key === "Home" ? 0 : cells.length - 1);
     if (!["mark", "cannotTell", "closer", "flag"].includes(action)) return null;
-    const place = pointedAt();
-    if (place < 0) return action === "flag" ? null : moveTo(0);
-    if (action === "mark") toggle(place, "same");
-    if (action === "cannotTell") toggle(place, "unsure");
-    if (action === "closer") enlarge(place);
-    if (action === "flag") flag(place);
+    if (at < 0) return action === "flag" ? null : moveTo(0);
+    if (action === "mark") toggle(at, "same");
+    if (action === "cannotTell") toggle(at, "unsure");
+    if (action === "closer") enlarge(at);
+    if (action === "flag") flag(at);
     return {};
   },
 
@@ -218,12 +217,6 @@ function below() {
 
 // -- keys --------------------------------------------------------------------------------------------------------------------
 
-/** The cell that a key is about: the one with the focus, or under the mouse, or that was pointed at last. */
-function pointedAt() {
-  const focused = cells.indexOf(document.activeElement);
-  return focused >= 0 ? focused : at;
-}
-
 function moveTo(place) {
   if (place < 0 || place >= cells.length) return {};
   cells.forEach((one, other) => (one.tabIndex = other === place ? 0 : -1));
@@ -265,7 +258,7 @@ function listen() {
   room.observe(box);
   box.addEventListener("scroll", tell);
   box.addEventListener("focusin", ({ target }) => (at = placeOf(target)));
-  box.addEventListener("pointerover", ({ target, pointerType }) => pointerType === "mouse" && placeOf(target) >= 0 && (at = placeOf(target)));
+  box.addEventListener("pointermove", point);
   box.addEventListener("pointerdown", begin);
   box.addEventListener("pointermove", go);
   for (const end of ["pointerup", "pointercancel"]) box.addEventListener(end, finish);
@@ -278,6 +271,14 @@ function listen() {
 
 function placeOf(target) {
   return Number(target.closest?.(".slot")?.firstChild.dataset.place ?? -1);
+}
+
+/** Keys are about what the mouse was moved to last, or what has the focus: never about two cells. */
+function point({ target, pointerType, movementX, movementY }) {
+  const place = placeOf(target);
+  if (pointerType !== "mouse" || place < 0 || place === at || !(movementX || movementY)) return; // a mouse that rests says nothing
+  if (cells.includes(document.activeElement)) document.activeElement.blur();
+  at = place;
 }
 
 function begin(event) {
