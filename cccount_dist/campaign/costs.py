@@ -1,9 +1,9 @@
 """What an answer takes a person, learnt from the log of a campaign: seconds of a pair, of a page, of a cell on it and of a click.
 
-A page takes `page + cell · cells + click · clicks` seconds. Until people have answered, the campaign's own numbers hold (9 s a pair,
-30 s a page of 24 cells with 7 clicks); with every answer they count less. Somebody who goes for lunch tells nothing: what took
-more than five times as long as is usual counts as that. The fit is a ridge around the first numbers, scaled to how fast these
-people are, and no part of it is below nothing. Time and memory: the looks, some thousand at most.
+A page takes `page + cell · cells + click · clicks` seconds. Until people have answered, the campaign's own numbers hold (9 s a
+pair, 30 s a page of 24 cells with 7 clicks); with every answer they count less. Somebody who goes for lunch tells nothing: what
+took more than five times as long as is usual counts as that. The fit is a ridge around the first numbers, scaled to how fast
+these people are, and no part of it is below nothing. Time and memory: the looks, some thousand at most.
 """
 
 from collections.abc import Sequence

@@ -32,6 +32,7 @@ from cccount_dist.sampling.ledger import EPOCH, FLAG, INFERRED, Ledger, LoggedAn
 from cccount_dist.sampling.logged import answers_of, answers_table, microseconds, questions_table, rounds_of
 from cccount_dist.sampling.methods import find_method
 from cccount_dist.sampling.oracles import LabelOracle, Oracle, SimilarityOracle
+from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.replay import ReplayError, Round, replay
 from cccount_dist.sampling.types import Answer, Question, Sampler, asked_at_once, tell_all
 from storage.campaigns import CampaignFolder
@@ -431,10 +432,12 @@ class CampaignRunner(ABC, Generic[ResultT]):
     def _depth(self, goal: Goal) -> int:
         """How many questions should lie ready: what people answer until the next step, so that nobody waits for it."""
         answered, waiting = self.ledger.questions + self.ledger.glances, asked_at_once(self.pending())
+        # Sheets that a sampler asks one after the other are about different clusters: they hardly depend on each other.
+        independent = self.independent or bool(self.questions and question_kind(self.questions[-1].kind).cell_by_cell)
         if self._desk is not None:
-            return for_the_desk(self._desk, waiting, answered, self._left(goal), independent=self.independent)
+            return for_the_desk(self._desk, waiting, answered, self._left(goal), independent=independent)
         rows = answers_of(self.folder.log.answers(since=max(0, self.ledger.position - MOST_AHEAD)))
-        most = MOST_AHEAD if self.independent else answered // ONE_OF
+        most = MOST_AHEAD if independent else answered // ONE_OF
         return questions_ahead(
             rows, microseconds(datetime.now(UTC)), least=self.ahead, overlap=self.ledger.overlap, most=max(self.ahead, most)
         )

@@ -78,10 +78,9 @@ def test_no_log_makes_an_answer_free_or_endless(pairs: list[float], looks: list[
 
 
 def row(
-    number: int, page: int | None, seconds: float, value: float = 0.0, clicks: int | None = None, **more: str
+    number: int, page: int | None, seconds: float, value: float = 0.0, clicks: int | None = None, source: str = "people"
 ) -> LoggedAnswer:
-    source, who = more.get("source", "people"), more.get("who", "ana")
-    return LoggedAnswer(f"a{number}", number, 1, 2 + number, value, source, who, None, page, seconds, number, clicks)
+    return LoggedAnswer(f"a{number}", number, 1, 2 + number, value, source, "ana", None, page, seconds, number, clicks)
 
 
 def test_pages_are_put_together_also_where_they_come_in_two_parts() -> None:

@@ -321,7 +321,8 @@ def test_axe_finds_nothing_on_a_sheet_and_in_its_closer_look(browser: Browser, s
 def test_a_pack_has_sheets_too(browser: Browser, workspace: Workspace, tmp_path: Path) -> None:
     start(workspace, sheets_of(4, 6))
     file = tmp_path / "pack.html"
-    write_pack(workspace.location, "catalogue", 4, str(file), annotator="ana", side=64)
+    packed = write_pack(workspace.location, "catalogue", 14, str(file), annotator="ana", side=64)
+    assert (packed["questions"], packed["sheets"]) == (18, 3), "no sheet is cut in two"
     with browser.new_context(offline=True, viewport=DESK) as context:
         ana = Marker(context.new_page(), file.as_uri())
         ana.visit("")
