@@ -163,6 +163,8 @@ ANSWERS = TableSpec("answers", (
     Column("seconds", pa.float32(), "how long it took; 0 for a machine"),
     Column("source", pa.string(), "people, labels, file, inferred"),
     Column("undoes", pa.string(), "answer_id that this row takes back", required=False),
+    Column("clicks", pa.int32(), "clicks, taps and keys that marked or enlarged this cell of a sheet; empty: not counted",
+           required=False, later=True),
 ))  # fmt: skip
 
 # Answers in memory, each with the digest of the chain that ends with it. In a part the digests stand in the footer (`parts.py`).

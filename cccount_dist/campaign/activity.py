@@ -1,4 +1,4 @@
-"""How fast people answer, learnt from the log: seconds for a pair and for a page, answers (pairs and pages) in an hour of work.
+"""How fast people answer, from the log: seconds for a pair and for a page, answers (pairs and pages) in an hour of work.
 
 What came from other campaigns or from files says nothing about it. A pair's seconds are what the page measured; those of a page
 are the sum over its answers. Long ones are cut at five times the median: somebody went for coffee. An hour of work has no gaps
@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from statistics import fmean, median
 
+from cccount_dist.campaign.costs import Costs, PageLook, learn_costs
 from cccount_dist.sampling.ledger import OUTSIDE, LoggedAnswer, is_check
+from cccount_dist.sampling.values import DIFFERENT
+from storage.settings import Goal
 
 _LOOKS = 1000  # newest looks of each kind that the seconds are learnt from
 _GAP_SECONDS = 120.0
@@ -39,18 +42,23 @@ class Activity:
     def __init__(self) -> None:
         self._people: dict[str, _Person] = {}
         self._pairs: deque[float] = deque(maxlen=_LOOKS)
-        self._pages: deque[float] = deque(maxlen=_LOOKS)
+        self._pages: deque[PageLook] = deque(maxlen=_LOOKS)
+        self._last: tuple[str, int] | None = None  # whose page was read last: it may go on
 
     def take(self, rows: Iterable[LoggedAnswer]) -> None:
         given = [row for row in rows if row.undoes is None and _is_work(row) and row.annotator and row.at is not None]
         for (name, page), look in groupby(given, key=lambda row: (row.annotator, row.page)):
             answers = list(look)
-            self._worked(name, answers, looks=len(answers) if page is None else 1)
+            goes_on = page is not None and self._last == (name, page)
+            self._worked(name, answers, looks=len(answers) if page is None else int(not goes_on))
             took = [row.seconds for row in answers if row.seconds > 0.0]
+            self._last = None if page is None else (name, page)
             if page is None:
                 self._pairs.extend(took)
             elif took:
-                self._pages.append(sum(took))
+                before = self._pages.pop() if goes_on and self._pages else PageLook(0.0, 0, 0)
+                this = PageLook(sum(took), len(answers), sum(map(_clicks, answers)))
+                self._pages.append(PageLook(*(one + more for one, more in zip(before, this, strict=True))))
 
     def _worked(self, name: str, rows: Sequence[LoggedAnswer], looks: int) -> None:
         person = self._people.setdefault(name, _Person())
@@ -73,7 +81,23 @@ class Activity:
 
     @property
     def seconds_per_page(self) -> float | None:
-        return _mean(self._pages)
+        return _mean([look.seconds for look in self._pages])
+
+    def costs(self, goal: Goal) -> Costs:
+        """What answers take, learnt from these; the goal's numbers while there are none."""
+        return learn_costs(self._pairs, self._pages, pair_seconds=goal.pair_seconds, page_seconds=goal.page_seconds)
+
+
+def _clicks(row: LoggedAnswer) -> int:
+    """What was clicked for one cell; where nobody counted, once if it was marked."""
+    return int(row.value != DIFFERENT) if row.clicks is None else row.clicks
+
+
+def costs_of(rows: Iterable[LoggedAnswer], goal: Goal) -> Costs:
+    """What answers take, learnt from rows of the log."""
+    activity = Activity()
+    activity.take(rows)
+    return activity.costs(goal)
 
 
 def _is_work(row: LoggedAnswer) -> bool:
@@ -117,7 +141,7 @@ def questions_ahead(rows: Iterable[LoggedAnswer], now: int, *, least: int, overl
     return max(least, min(busy, most))
 
 
-def _mean(seconds: deque[float]) -> float | None:
+def _mean(seconds: Sequence[float]) -> float | None:
     if not seconds:
         return None
     most = _CUT * median(seconds)

@@ -348,7 +348,7 @@ class Campaign:
         """Raise `InputError` for a row that says something else than one of the same id that was told before it, or that takes
         back what is not its own: people take back what they said themselves."""
         before = told.get(row.id)
-        if before is not None and replace(before, seconds=row.seconds) != row:
+        if before is not None and replace(before, seconds=row.seconds, clicks=row.clicks) != row:
             raise InputError(f"answer {row.id!r} was told before with another value, question or annotator: one id is one answer")
         if row.undoes is None or before is not None or self._reading.ledger.knows(row.id):
             return

@@ -15,8 +15,14 @@ the log, once.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from cccount_dist.campaign.activity import costs_of
+from cccount_dist.campaign.costs import Costs, learn_costs
 from cccount_dist.sampling.ledger import OUTSIDE, Ledger, LoggedAnswer, is_check
+from cccount_dist.sampling.logged import answers_of
+from storage.campaigns import CampaignFolder
 from storage.settings import Goal
+
+_NEWEST = 24_000  # rows of the log that say what an answer takes: a thousand sheets
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,7 @@ class Effort:
     carried: int = 0
     people: tuple[PersonsTotal, ...] = ()
     waits: tuple[float, ...] = ()  # seconds that somebody at the page had nothing to answer, as the server of this host noted
+    costs: Costs | None = None  # what answers take, as measured; None: nobody looked
 
     @property
     def answers(self) -> int:
@@ -69,14 +76,29 @@ class Effort:
 
     def seconds(self, goal: Goal) -> float:
         """What the answers took people, by the cost model."""
-        return self.pairs * goal.pair_seconds + self.pages * goal.page_seconds
+        return self.costs_or(goal).seconds(self.pairs, self.pages)
+
+    def costs_or(self, goal: Goal) -> Costs:
+        """What an answer takes: as measured, or what the goal says."""
+        if self.costs is not None:
+            return self.costs
+        return learn_costs((), (), pair_seconds=goal.pair_seconds, page_seconds=goal.page_seconds)
 
 
-def effort_of(ledger: Ledger, waits: tuple[float, ...] = ()) -> Effort:
-    """Return what the log says now."""
+def effort_of(ledger: Ledger, waits: tuple[float, ...] = (), goal: Goal | None = None) -> Effort:
+    """Return what the log says now; with `goal`, what answers take, too."""
     rows = ledger.rows()
     carried = sum(is_carried(row) for row in rows)
-    return Effort(ledger.questions, ledger.glances, ledger.inferred, carried, _people(rows), waits)
+    costs = None if goal is None else costs_of(rows, goal)
+    return Effort(ledger.questions, ledger.glances, ledger.inferred, carried, _people(rows), waits, costs)
+
+
+def seconds_spent(folder: CampaignFolder, pairs: int, pages: int) -> float:
+    """Return what so many answers took people, by what their newest answers took; by the goal's numbers if nobody did answer."""
+    goal = folder.goal()
+    people = goal.oracle == "people"
+    rows = answers_of(folder.log.answers(since=max(0, folder.log.tip()[0] - _NEWEST))) if people else []
+    return costs_of(rows, goal).seconds(pairs, pages)
 
 
 def is_carried(row: LoggedAnswer) -> bool:

@@ -17,6 +17,7 @@ LONGEST_NAME = 128  # of an annotator, in characters
 _LONGEST_ID = 300
 _LONGEST_REASON = 200
 _MOST_SECONDS = 366 * 24 * 3600.0  # a year; much more would not fit into the log, which has 32 bits for it
+_MOST_CLICKS = 10_000
 _REPLACES = "/replaces"  # behind the id of a vote: the id of what takes the person's earlier one back
 
 
@@ -38,6 +39,7 @@ class Response:
     seconds: float = 0.0
     id: str = field(default_factory=new_id)
     undoes: str | None = None
+    clicks: int | None = None  # that the cell of a sheet took; None: not counted
 
 
 def answer_row(
@@ -61,6 +63,7 @@ def answer_row(
         question.page,
         response.seconds,
         at,
+        response.clicks,
     )
 
 
@@ -137,6 +140,8 @@ def check_response(response: Response) -> None:
     """Raise `InputError` for what can be an answer to no question at all."""
     if not (response.id and 0.0 <= response.seconds <= _MOST_SECONDS):
         raise InputError(f"an answer needs an id, and seconds of 0 or more, less than a year, not {response.seconds}")
+    if response.clicks is not None and not 0 <= response.clicks <= _MOST_CLICKS:
+        raise InputError(f"the clicks of an answer are 0 to {_MOST_CLICKS:,}, not {response.clicks}")
     _check_text(response.id, "an answer's id", _LONGEST_ID)
     _check_text(response.undoes or "", "an answer's id", _LONGEST_ID)
     _check_text(response.annotator, "an annotator's name", LONGEST_NAME)

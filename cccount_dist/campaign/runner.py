@@ -29,6 +29,7 @@ from cccount_dist.sampling.drive import answer_batch, most_answers
 from cccount_dist.sampling.ledger import EPOCH, FLAG, INFERRED, LoggedAnswer
 from cccount_dist.sampling.logged import answers_of, answers_table, microseconds, questions_table
 from cccount_dist.sampling.oracles import LabelOracle, Oracle, SimilarityOracle
+from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.types import Question, asked_at_once, tell_all
 from storage.campaigns import CampaignFolder
 from storage.errors import ConflictError, InputError, WorkspaceError
@@ -267,10 +268,12 @@ class CampaignRunner(ReplayedCampaign[ResultT]):
     def _depth(self, goal: Goal) -> int:
         """How many questions should lie ready: what people answer until the next step, so that nobody waits for it."""
         answered, waiting = self.ledger.questions + self.ledger.glances, asked_at_once(self.pending())
+        # Sheets that a sampler asks one after the other are about different clusters: they hardly depend on each other.
+        independent = self.independent or bool(self.questions and question_kind(self.questions[-1].kind).cell_by_cell)
         if self._desk is not None:
-            return for_the_desk(self._desk, waiting, answered, self._left(goal), independent=self.independent)
+            return for_the_desk(self._desk, waiting, answered, self._left(goal), independent=independent)
         rows = answers_of(self.folder.log.answers(since=max(0, self.ledger.position - MOST_AHEAD)))
-        most = MOST_AHEAD if self.independent else answered // ONE_OF
+        most = MOST_AHEAD if independent else answered // ONE_OF
         return questions_ahead(
             rows, microseconds(datetime.now(UTC)), least=self.ahead, overlap=self.ledger.overlap, most=max(self.ahead, most)
         )

@@ -63,13 +63,14 @@ def _answer(facts: CountFacts, large: str, below: str) -> Html:
 
 def _figures(facts: CountFacts) -> Html:
     effort, goal = facts.effort, facts.goal
-    pages = f" and {goal.page_seconds:g} s a page" if effort.pages else ""
+    costs = effort.costs_or(goal)
+    pages = f" and {costs.whole_page:.3g} s a page" if effort.pages else ""
     said = parts(effort.pairs, effort.pages)
     shown = (
         (f"{facts.collection.items:,}", "items in the collection"),
         (f"{effort.answers:,}", f"answers given: {said}" if said else "answers given"),
         (f"{effort.free:,}", "answers for free: they follow from the others"),
-        (duration(effort.seconds(goal)), f"of a person's time, at {goal.pair_seconds:g} s a pair{pages}"),
+        (duration(effort.seconds(goal)), f"of a person's time, at {costs.pair:.3g} s a pair{pages}"),
     )
     return element(
         "ul", *(element("li", element("b", large), element("span", small)) for large, small in shown), class_="figures"

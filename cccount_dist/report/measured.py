@@ -1,6 +1,6 @@
 """How good a grouping is and how many classes there are, as a row of `results/groupings.parquet` keeps it. Light to import."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class QualityOutcome:
-    """The share of items in the right group, and pairwise precision and recall, each with its interval (None: not known yet)."""
+    """The share of items in the right group, and pairwise precision and recall, each with its interval (None: not known yet).
+
+    random_pages : that this rests on
+    hour : by how much one more hour of a person should raise `right`; None: not known
+    least_sure, doubtful : items, and groups (numbers of the labels), to look at first
+    """
 
     right: float
     low: float
@@ -24,6 +29,10 @@ class QualityOutcome:
     recall: float | None = None
     recall_low: float | None = None
     recall_high: float | None = None
+    random_pages: int = 0
+    hour: float | None = None
+    least_sure: Sequence[int] = ()
+    doubtful: Sequence[int] = ()
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Self | None:
@@ -31,7 +40,10 @@ class QualityOutcome:
         if row.get("right") is None:
             return None
         pairs = [row.get(f"{name}{end}") for name in ("precision", "recall") for end in ("", "_low", "_high")]
-        return cls(row["right"], row["right_low"], row["right_high"], *pairs)
+        first = row.get("least_sure") or (), row.get("doubtful") or ()
+        return cls(
+            row["right"], row["right_low"], row["right_high"], *pairs, row.get("random_pages") or 0, row.get("hour"), *first
+        )
 
     def words(self) -> str:
         """

@@ -182,9 +182,11 @@ def _carried(facts: CountFacts) -> str:
 def cost(facts: CountFacts) -> str:
     """What the answers took, by the cost model."""
     effort, goal = facts.effort, facts.goal
-    pairs = f"{plural(effort.pairs, 'pair')} at {goal.pair_seconds:g} s"
-    pages = f", {plural(effort.pages, 'page')} at {goal.page_seconds:g} s" if effort.pages else ""
-    return f"{duration(effort.seconds(goal))}: {pairs}{pages}"
+    costs = effort.costs_or(goal)
+    pairs = f"{plural(effort.pairs, 'pair')} at {costs.pair:.3g} s"
+    pages = f", {plural(effort.pages, 'page')} at {costs.whole_page:.3g} s" if effort.pages else ""
+    measured = ", as measured" if costs.pairs + costs.pages else ""
+    return f"{duration(effort.seconds(goal))}: {pairs}{pages}{measured}"
 
 
 def against_truth(facts: CountFacts) -> str | None:

@@ -241,7 +241,7 @@ def _reviewing(desks: Desks, door: Door, watcher: Watcher, bell: Bell) -> APIRou
     async def answers(campaign: _CampaignName, body: list[AnswerBody], at: At) -> ReceiptInfo:
         if len(body) > MOST_ANSWERS:
             raise HTTPException(422, f"at most {MOST_ANSWERS} answers at once, not {len(body)}")
-        given = [Response(a.question_id, a.value, at.who, a.seconds, a.id) for a in body]
+        given = [Response(a.question_id, a.value, at.who, a.seconds, a.id, clicks=a.clicks) for a in body]
         hold_up(at.who, len(given))
         if changed := await to_thread.run_sync(at.desk.changes, at.who, given, limiter=answering):
             hold_up(at.who, changed, changes=True)

@@ -144,7 +144,9 @@ class Checks:
         checks = [Check(annotator, anchor, item, page, REPEAT if value is None else GOLD[value]) for item, value in items]
         numbers = self._handouts.add_checks(checks)
         candidates = tuple((CHECKS_FROM + number, check.v) for number, check in zip(numbers, checks, strict=True))
-        return Handout(uuid.uuid4().hex, annotator, 0.0, SAME_QUESTION.sheet_of(page), anchor, candidates)
+        pages = question_kind(self._reading.page_kind)
+        kind = pages if pages.tells_about_people else SAME_QUESTION  # a check looks like everything else
+        return Handout(uuid.uuid4().hex, annotator, 0.0, kind.sheet_of(page), anchor, candidates)
 
     def _add_gold(self, u: int, v: int, value: float, answer_id: str) -> None:
         if self._truth.add(u, v, value, answer_id):

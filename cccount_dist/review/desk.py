@@ -87,6 +87,7 @@ class Desk:
             raise InputError(f"a lease lasts longer than 0 seconds, not {lease_seconds}")
         self.folder = CampaignFolder(workspace, campaign)
         self.lease_seconds = lease_seconds
+        self._page_cost = self.folder.goal().page_cost
         self._clock = clock
         self._lock = threading.RLock()
         self._arrived: deque[_HandedIn] = deque()
@@ -125,7 +126,6 @@ class Desk:
             self._campaign.refresh()
             now = self._clock()
             self._came[annotator] = now
-            expires = now + timedelta(seconds=self.lease_seconds)
             with self._handouts.changing():
                 self._handouts.expire(now.timestamp())
                 held = self._handouts.in_hands()
@@ -147,12 +147,17 @@ class Desk:
                     taken.append(following)
                 if share and not taken:
                     taken = self._shared(annotator, held)
-                taken = [_leased(sheet, expires) for sheet in taken]
+                taken = [_leased(sheet, self._expires(sheet, now)) for sheet in taken]
                 self._handouts.hand_out(taken)
                 self._in_hands = Counter(sheet.annotator for sheet in held if sheet.annotator != annotator)
                 self._in_hands[annotator] = len(taken)
                 self._note_wait(annotator, now, is_over=bool(taken))
             return [_sheet(sheet) for sheet in taken]
+
+    def _expires(self, sheet: Handout, now: datetime) -> datetime:
+        """Until when somebody has a sheet: one with many pictures as much longer as it takes."""
+        longer = max(1.0, self._page_cost) if len(sheet.candidates) > 1 else 1.0
+        return now + timedelta(seconds=self.lease_seconds * longer)
 
     def _others(self, annotator: str, now: int) -> set[str]:
         """Who else is at work: took sheets or answered within the last minutes."""
@@ -388,7 +393,7 @@ class Desk:
         question_kind(check.kind).check(response.value, response.question_id)
         return LoggedAnswer(
             response.id, OUTSIDE, check.u, check.v, response.value, check.source, annotator, None, check.page,
-            response.seconds, now,
+            response.seconds, now, response.clicks,
         )  # fmt: skip
 
     def _hand_in(self, answered: set[tuple[str, int]]) -> None:

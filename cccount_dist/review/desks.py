@@ -17,7 +17,7 @@ from cccount_dist.review.models import CampaignInfo, CandidateInfo, GivenAnswer,
 from cccount_dist.review.pictures import Pictures
 from cccount_dist.review.sheets import Answered, Sheet
 from cccount_dist.sampling.constraints import Constraints
-from cccount_dist.sampling.questions.same import SAME_QUESTION
+from cccount_dist.sampling.questions.registry import QUESTION_KINDS
 from cccount_dist.sampling.types import SAME
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
@@ -165,10 +165,11 @@ def campaign_info(folder: CampaignFolder) -> CampaignInfo:
 def shown_as(kind: str, candidates: int) -> str:
     """The kind of sheet that shows so many candidates: a page with one of them is a pair.
 
-    >>> shown_as("grid", 1), shown_as("grid", 2), shown_as("rating", 1)
-    ('pair', 'grid', 'rating')
+    >>> shown_as("grid", 1), shown_as("grid", 2), shown_as("marking", 1), shown_as("rating", 1)
+    ('pair', 'grid', 'pair', 'rating')
     """
-    return SAME_QUESTION.sheet if candidates == 1 and kind == SAME_QUESTION.sheet_of(0) else kind
+    pages = {one.page_sheet: one.sheet for one in QUESTION_KINDS if one.page_sheet is not None}
+    return pages.get(kind, kind) if candidates == 1 else kind
 
 
 def _looks(rows: Sequence[Answered]) -> list[list[Answered]]:

@@ -103,6 +103,7 @@ class AnswerBody(_Model):
     question_id: Number
     value: Annotated[float, Field(ge=0.0, le=1.0)] | None
     seconds: Annotated[float, Field(ge=0.0, le=3600.0)] = 0.0
+    clicks: Annotated[int, Field(ge=0, le=10_000)] | None = None  # that a cell of a sheet took
 
 
 class UndoBody(_Model):

@@ -8,6 +8,9 @@ questions, some hundreds to thousands, whatever the length of the log.
 
 from collections.abc import Collection, Iterator, Mapping
 
+import numpy as np
+
+from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.reading import Reading
 from cccount_dist.sampling.settling import most_votes
 from cccount_dist.sampling.types import Question
@@ -60,10 +63,13 @@ class Queue:
         """Go through what this person may be asked now, a question or a page at a time.
 
         A pair that they answered before goes to somebody of the `others`, who are at work now, too; only where nobody is who has
-        not seen it, it comes to them again, last of all.
+        not seen it, it comes to them again, last of all. Sheets that people have at the same time are about different clusters
+        as long as there are such: what one of them says may make the other needless.
         """
         questions, seen = self._reading.questions, self._reading.seen
         later: list[int] = []
+        crowded: list[list[Question]] = []
+        clusters = {self._cluster(questions[i]) for i in holders if i < self._known and _is_sheet(questions[i])}
         shown: set[int] = set()
         for question_id in [*self._doubted, *sorted(self._open, key=self._turn)]:
             question = questions[question_id]
@@ -73,6 +79,11 @@ class Queue:
                 page = [questions[i] for i in self._pages[question.page]]
                 page = [q for q in page if self._may_ask(q, annotator, holders)]
                 shown.update(q.id for q in page)
+                if _is_sheet(question) and question_id not in self._doubted:
+                    if (cluster := self._cluster(question)) in clusters:
+                        crowded.append(page)
+                        continue
+                    clusters.add(cluster)
                 yield page
             elif (annotator, *_pair(question)) in seen:
                 if all((other, *_pair(question)) in seen for other in others):
@@ -80,7 +91,12 @@ class Queue:
             else:
                 shown.add(question_id)
                 yield [question]
+        yield from crowded
         yield from ([questions[i]] for i in later)
+
+    def _cluster(self, sheet: Question) -> int:
+        """What the anchor of a sheet belongs to, as far as that is known."""
+        return int(self._reading.ledger.constraints.names(np.array([sheet.u]))[0])
 
     def _turn(self, question_id: int) -> tuple[int, int]:
         """Votes about an item come when its first one would: it is one decision, and others wait for it."""
@@ -130,6 +146,10 @@ class Queue:
                 if votes[i] < most_votes(max(self._overlap, ledger.overlap)):
                     self._doubted[i] = votes[i] + 1
         self._reading.changed.update(before, self._doubted)
+
+
+def _is_sheet(question: Question) -> bool:
+    return question.page is not None and question_kind(question.kind).cell_by_cell
 
 
 def _pair(question: Question) -> tuple[int, int]:

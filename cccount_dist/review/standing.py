@@ -14,8 +14,10 @@ from cccount_dist.campaign.advancing import kind_of, state_of
 from cccount_dist.campaign.effort import Effort, effort_of
 from cccount_dist.campaign.epochs import epoch_words
 from cccount_dist.campaign.noun import CLUSTER, GROUP, noun_of
+from cccount_dist.report.measured import QualityOutcome
 from cccount_dist.review.outlook import outlook_of
 from cccount_dist.review.rates import ENOUGH, Reliability
+from cccount_dist.sampling.methods import methods_of
 from cccount_dist.sampling.reading import Reading
 from cccount_dist.sampling.types import DIFFERENT, SAME
 from storage.campaigns import CampaignFolder
@@ -101,6 +103,8 @@ class Standing:
     epoch: str | None = None  # since when another sampler asks, and why
     noun: tuple[str, str] = ("cluster", "clusters")  # what is counted: one, many
     effort: Effort = field(default_factory=Effort)
+    quality: QualityOutcome | None = None  # of groups, once it is known
+    random_pages: int | None = None  # that measure it; None: the method does not
     given: int = 0  # answers of people, further votes included
     further: int = 0
     spent: float = 0.0  # of the budget
@@ -118,6 +122,7 @@ def standing_of(folder: CampaignFolder, reading: Reading, activity: Activity, qu
     forecast = None if last is None else last.get("forecast")
     pair, page = activity.seconds_per_pair, activity.seconds_per_page
     effort, noun = effort_of(ledger), noun_of(goal, GROUP if "clusters" in kind.shown else CLUSTER)
+    method = methods_of(settings.kind).get(settings.method)
     return Standing(
         campaign=folder.name,
         method=settings.method,
@@ -140,7 +145,9 @@ def standing_of(folder: CampaignFolder, reading: Reading, activity: Activity, qu
         headline=kind.nothing_yet if last is None else kind.found(last, goal),
         epoch=epoch_words(folder.epochs()),
         noun=(noun.one, noun.many),
-        effort=effort,
+        effort=replace(effort, costs=activity.costs(goal)),
+        quality=QualityOutcome.of(last or {}),
+        random_pages=(last or {}).get("random_pages") or 0 if method is not None and method.measures else None,
         given=effort.given,
         further=effort.further,
         spent=effort.spent(goal),

@@ -63,6 +63,7 @@ class LoggedAnswer:
     page: int | None = None
     seconds: float = 0.0
     at: int | None = None  # microseconds since 1970; None: when it is written
+    clicks: int | None = None  # that the cell of a sheet took; None: nobody counted
 
     @property
     def is_vote(self) -> bool:

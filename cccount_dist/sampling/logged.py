@@ -68,6 +68,7 @@ def answers_table(answers: Sequence[LoggedAnswer]) -> pa.Table:
         "seconds": [a.seconds for a in answers],
         "source": [a.source for a in answers],
         "undoes": [a.undoes for a in answers],
+        "clicks": [a.clicks for a in answers],
     }
     return ANSWERS.table(columns)
 
@@ -76,7 +77,8 @@ def answers_of(table: pa.Table) -> list[LoggedAnswer]:
     names = ("answer_id", "question_id", "u", "v", "value", "source", "annotator", "undoes", "page", "seconds")
     columns = [table.column(name).to_pylist() for name in names]
     # Whole numbers: a million Python datetimes would take longer than all the rest.
-    return [LoggedAnswer(*row) for row in zip(*columns, table.column("answered_at").cast(pa.int64()).to_pylist(), strict=True)]
+    columns += [table.column("answered_at").cast(pa.int64()).to_pylist(), table.column("clicks").to_pylist()]
+    return [LoggedAnswer(*row) for row in zip(*columns, strict=True)]
 
 
 def microseconds(moment: datetime) -> int:

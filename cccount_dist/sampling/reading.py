@@ -9,6 +9,7 @@ from collections import Counter
 
 from cccount_dist.sampling.ledger import OUTSIDE, Ledger, LoggedAnswer
 from cccount_dist.sampling.logged import answers_of, questions_of
+from cccount_dist.sampling.questions.same import SAME_QUESTION
 from cccount_dist.sampling.types import Question
 from storage.campaigns import CampaignFolder
 from storage.journal import Journal
@@ -25,6 +26,7 @@ class Reading:
         self.seen: set[tuple[str, int, int]] = set()  # who answered which pair (the smaller item first)
         self.votes = 0  # of people on questions of this campaign
         self.page_size = 1  # questions on the largest page so far
+        self.page_kind = SAME_QUESTION.name  # of the questions on the last page
         self._on_page: Counter[int] = Counter()
         self._sealed = 0  # rows of the log that were read
         self._position = 0  # of the last answer in the journal that was read
@@ -68,4 +70,5 @@ class Reading:
         self.questions += asked
         self.ledger.know(asked)
         self._on_page.update(question.page for question in asked if question.page is not None)
+        self.page_kind = next((q.kind for q in reversed(asked) if q.page is not None), self.page_kind)
         self.page_size = max([self.page_size, *(self._on_page[q.page] for q in asked if q.page is not None)])

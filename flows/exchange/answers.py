@@ -35,6 +35,7 @@ COLUMNS = (
     "value",
     "annotator",
     "seconds",
+    "clicks",
     "answer_id",
     "source",
     "u",
@@ -88,6 +89,7 @@ def _row(question: Question, answer: LoggedAnswer | None, origin: Origin) -> Row
         "value": question_kind(question.kind).write(answer.value) if answer else "",
         "annotator": answer.annotator if answer else "",
         "seconds": str(answer.seconds) if answer and answer.seconds else "",
+        "clicks": str(answer.clicks) if answer and answer.clicks is not None else "",
         "answer_id": answer.id if answer else "",
         "source": answer.source if answer else "",
         "answered_at": (_EPOCH + timedelta(microseconds=answer.at)).isoformat() if answer and answer.at is not None else "",
@@ -187,9 +189,10 @@ def _response(row: Row, question: Question, value: str, undoes: str, campaign: s
     if undoes:
         return Response(question.id, None, annotator, 0.0, own or f"undo-{undoes}", undoes)
     seconds = number(row.get("seconds"), "seconds")
+    clicks = whole(row.get("clicks"), "clicks") if text(row.get("clicks"), "clicks") else None
     # Without an id of its own, what was said by whom to which question is the id: the same file again changes nothing.
     own = own or f"file-{question.id}-{annotator}-{value}"
-    return Response(question.id, question_kind(question.kind).read(value), annotator, seconds, own)
+    return Response(question.id, question_kind(question.kind).read(value), annotator, seconds, own, clicks=clicks)
 
 
 def _flag(asked: Campaign, found: _Sorted, origin: Origin) -> int:

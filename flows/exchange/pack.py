@@ -29,6 +29,7 @@ from storage.errors import CccountError, InputError, LeaseError, StoreError
 from storage.workspace import Workspace
 
 _QUALITY = 80
+_MOST_ON_A_PAGE = 24
 _WAITS = "what it asks next follows from the answers to these"
 
 
@@ -43,10 +44,10 @@ def write_pack(workspace: str, campaign: str, count: int, file: str, *, annotato
         raise InputError(f"{file}: a pack is one file that ends with .html")
     opened = Workspace.open(workspace)
     collection, asking = opened.collection(), Campaign.open(workspace, campaign)
-    questions, note = asking.ask(count, annotator=annotator), None
+    questions, note = _whole_pages(asking, count, annotator), None
     if len(questions) < count:
         note = _ask_more(workspace, campaign, count - len(questions))
-        questions = asking.ask(count, annotator=annotator)
+        questions = _whole_pages(asking, count, annotator)
     if not questions:
         raise InputError(f"campaign {campaign!r} has no open question now: {note or '`cccount advance` may ask new ones'}")
     sheets = [_sheet(look, collection) for look in _looks(questions)]
@@ -74,6 +75,14 @@ def write_pack(workspace: str, campaign: str, count: int, file: str, *, annotato
         bytes=len(page.encode()),
         note=None if len(questions) >= count else f"{len(questions):,} questions and not {count:,}: {note or _WAITS}",
     )
+
+
+def _whole_pages(asking: Campaign, count: int, annotator: str) -> list[Question]:
+    """So many open questions, and what else is on the page of the last one: a page is not cut in two."""
+    found = asking.ask(count + _MOST_ON_A_PAGE, annotator=annotator)
+    first, rest = found[:count], found[count:]
+    page = first[-1].page if first else None
+    return first + [question for question in rest if page is not None and question.page == page]
 
 
 def _ask_more(workspace: str, campaign: str, missing: int) -> str | None:

@@ -188,3 +188,21 @@ def test_how_long_people_had_nothing_to_answer_is_kept_and_reported(tmp_path: Pa
     assert said.endswith("Somebody at the page had nothing to answer 2\N{NO-BREAK SPACE}times: 4.0 s at the longest, 5 s in all.")
     (tmp_path / "damaged").write_bytes(b"no database")
     assert read_waits(tmp_path / "damaged") == read_waits(tmp_path / "absent") == ()
+
+
+def test_sheets_in_hands_are_about_different_clusters_where_there_are_such(tmp_path: Path) -> None:
+    anchors = [10, 10, 11, 12, 13]
+    sheets = [Question(2 * n + i, u, 100 + 2 * n + i, "sheet", page=n) for n, u in enumerate(anchors) for i in range(2)]
+    known = Question(10, 11, 12)
+    desk = plain_desk(make_folder(tmp_path, [*sheets, known]), clock=Clock())
+    desk.answer("dan", [Response(10, 1.0)])  # 11 and 12 are the same
+    assert [sheet.anchor for sheet in desk.take("ana", 2)] == [10, 11]
+    assert [sheet.anchor for sheet in desk.take("ben", 3)] == [13, 10, 12], "13 first: what belongs to what ana has comes last"
+
+
+def test_somebody_has_a_sheet_of_many_pictures_as_much_longer_as_it_takes(tmp_path: Path) -> None:
+    clock = Clock()
+    desk = plain_desk(make_folder(tmp_path, [*page(0, 0, 12), *pairs(13)[12:]]), clock=clock, lease_seconds=90.0)
+    many, single = desk.take("ana", 2)
+    assert (many.expires_at - clock.now).total_seconds() == pytest.approx(300.0), "30 s a page, 9 s a pair"
+    assert (single.expires_at - clock.now).total_seconds() == 90.0

@@ -66,7 +66,7 @@ def gather(
         course=_course(folder.read_table(GROUPINGS)),
         sizes=Counter(sizes.tolist()),
         sheets=[Sheet(cluster, int(sizes[cluster]), [pictures[item] for item in shown[cluster]]) for cluster in largest],
-        effort=effort_of(ledger, folder.waits()),
+        effort=effort_of(ledger, folder.waits(), folder.goal()),
         unsure=sum(row.value is None for row in given),
         contradictions=ledger.contradictions,
         against=[JudgedPair(row.question_id, row.value, pictures[row.u], pictures[row.v]) for row in against[:MOST_AGAINST]],

@@ -62,6 +62,7 @@ class CountKind(CampaignKind[CountOptions]):
     def outcome(
         self, folder: "CampaignFolder", reached: "Progress[CountResult]", inputs: "Inputs", *, opening: bool
     ) -> CountOutcome:
+        from cccount_dist.campaign.effort import seconds_spent
         from cccount_dist.counting.forecast import forecast_questions
 
         settings, goal, result = folder.settings(), folder.goal(), reached.result
@@ -78,7 +79,7 @@ class CountKind(CampaignKind[CountOptions]):
             clusters_seen=result.certain_low,
             questions=reached.questions,
             glances=reached.glances,
-            human_seconds=reached.questions * goal.pair_seconds + reached.glances * goal.page_seconds,
+            human_seconds=seconds_spent(folder, reached.questions, reached.glances),
             inferred=reached.inferred,
             state=reached.state,
             forecast=_guess(folder, reached, inputs) if untold else _forecast(result, effort, goal),

@@ -43,7 +43,7 @@ def gather(folder: CampaignFolder, collection: Collection, progress: Progressing
         goal=folder.goal(),
         collection=collection_facts(folder.workspace, collection),
         estimates=_estimates(folder.read_table(ESTIMATES), settings.items),
-        effort=effort_of(ledger, folder.waits()),
+        effort=effort_of(ledger, folder.waits(), folder.goal()),
         unsure=sum(row.value is None for row in given),
         contradictions=ledger.contradictions,
         pending=len(ledger.pending(questions)),

@@ -29,17 +29,24 @@ class Pack {
   /** How far this file is: every sheet of it is known. */
   async outlook() {
     const answered = new Set(this.live().map((row) => row.question_id));
-    const done = this.content.sheets.filter((sheet) => sheet.candidates.every((c) => answered.has(c.question_id)));
+    const done = this.content.sheets.filter((sheet) => (this.unspoiled(sheet)?.candidates ?? []).every((c) => answered.has(c.question_id)));
     return { answers: done.length, expected: this.content.sheets.length, exact: true, state: "running", why: null, seconds: null };
   }
 
   async sheets(campaign, count) {
     const answered = new Set(this.live().map((row) => row.question_id));
-    const spoiled = new Set(this.flags().map((row) => row.flag_item));
-    const bad = (sheet) => [sheet.anchor, ...sheet.candidates.map((c) => c.item)].some((item) => spoiled.has(item.item));
-    const left = this.content.sheets.filter((sheet) => !bad(sheet) && !sheet.candidates.every((c) => answered.has(c.question_id)));
+    const left = this.content.sheets
+      .map((sheet) => this.unspoiled(sheet))
+      .filter((sheet) => sheet && !sheet.candidates.every((c) => answered.has(c.question_id)));
     const sheets = left.slice(0, 2 * count).map((sheet) => ({ ...sheet, expires_in: FOR_EVER }));
     return { sheets, state: left.length ? "running" : "packed" };
+  }
+
+  /** A sheet without the pictures that were found to be of no use; null if nothing of it can be asked. */
+  unspoiled(sheet) {
+    const spoiled = new Set(this.flags().map((row) => row.flag_item));
+    const candidates = sheet.candidates.filter(({ item }) => !spoiled.has(item.item));
+    return spoiled.has(sheet.anchor.item) || !candidates.length ? null : { ...sheet, candidates };
   }
 
   async recent() {
@@ -56,7 +63,8 @@ class Pack {
       shown.add(sheet.id);
       const given = sheet.candidates.map((c) => rows.get(c.question_id)).filter(Boolean);
       const answers = given.map(({ id, question_id, value }) => ({ id, question_id, value }));
-      if (answers.length === sheet.candidates.length) entries.push({ sheet: { ...sheet, expires_in: FOR_EVER }, answers });
+      const left = this.unspoiled(sheet);
+      if (answers.length === left?.candidates.length) entries.push({ sheet: { ...left, expires_in: FOR_EVER }, answers });
     }
     return { entries: entries.slice(-10) };
   }
@@ -95,7 +103,7 @@ class Pack {
     setTimeout(() => URL.revokeObjectURL(address), 60_000);
   }
 
-  row({ id, question_id, value, seconds, undoes, flag_item, reason, made }, annotator) {
+  row({ id, question_id, value, seconds, clicks, undoes, flag_item, reason, made }, annotator) {
     const { workspace, campaign } = this.content;
     const common = { answer_id: id, annotator, source: "pack", answered_at: new Date(made).toISOString(), workspace, campaign };
     const id_item = flag_item === undefined ? undefined : this.flagged(flag_item).anchor?.name;
@@ -104,7 +112,7 @@ class Pack {
     const [one, other] = [sheet.anchor, candidate.item];
     const pair = { question_id, u: one.item, v: other.item, id_u: one.name, id_v: other.name };
     if (undoes) return { ...common, ...pair, undoes };
-    return { ...common, ...pair, value: written(sheet.kind, value), seconds };
+    return { ...common, ...pair, value: written(sheet.kind, value), seconds, ...(clicks == null ? {} : { clicks }) };
   }
 
   /** Answers that were not taken back, in order. */

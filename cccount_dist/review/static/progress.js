@@ -64,6 +64,7 @@ function draw(standing) {
   find("to-review").href = `/?campaign=${encodeURIComponent(campaign)}`;
   find("kicker").replaceChildren("campaign ", element("bdi", {}, standing.campaign), ` · ${standing.method} · ${stateOf(standing)}`);
   drawResult(standing);
+  drawQuality(standing);
   drawCourse(standing);
   drawFigures(standing);
   drawPeople(standing);
@@ -192,12 +193,58 @@ function drawFigures(s) {
     [number(s.pending), "questions open"],
     [number(effort.free), "answers for free: they follow from others"],
     [effort.carried ? number(effort.carried) : null, "answers from other campaigns"],
-    [s.seconds_per_pair === null ? null : `${number(s.seconds_per_pair, 1)} s`, "for a pair, as measured"],
-    [s.seconds_per_page === null ? null : `${number(s.seconds_per_page, 1)} s`, "for a page, as measured"],
+    ...costRows(effort),
     [pace ? number(pace) : null, "answers an hour, all together"],
     [number(s.contradictions.length), "open contradictions"],
   ].filter(([large]) => large !== null); // what is not known yet is left out
   find("figures").replaceChildren(...rows.map(([large, small]) => element("li", {}, element("b", {}, large), element("span", {}, small))));
+}
+
+/** What answers take people: as learnt from so many of them, or as assumed until then. */
+function costRows({ pairs, pages, costs }) {
+  const from = (count) => (count ? `from ${plural(count, "answer")}` : "assumed until it is measured");
+  const parts = `${number(costs.page, 1)} s, ${number(costs.cell, 2)} s a cell and ${number(costs.click, 2)} s a click`;
+  const minutes = (costs.pair * pairs + costs.whole_page * pages) / 60;
+  const spent = minutes < 90 ? `${number(minutes)} min` : `${number(minutes / 60, 1)} h`;
+  return [
+    [pairs + pages ? spent : null, "of people's time so far, by these seconds"],
+    [costs.pairs || !pages ? `${number(costs.pair, 1)} s` : null, `for a pair, ${from(costs.pairs)}`],
+    [costs.pages || pages ? `${number(costs.whole_page, 1)} s` : null, `for a page, ${from(costs.pages)}: ${parts}`],
+  ];
+}
+
+/** How good the groups are: nothing before it can be honest. */
+function drawQuality({ quality, random_pages: pages }) {
+  const rows = Object.entries({
+    "items in the right group": ["right", "low", "high"],
+    "of pairs that are together, those that belong together (precision)": ["precision", "precision_low", "precision_high"],
+    "of pairs that belong together, those that are together (recall)": ["recall", "recall_low", "recall_high"],
+  })
+    .filter(([, [name]]) => quality !== null && quality[name] !== null)
+    .map(([words, names]) => {
+      const [value, low, high] = names.map((name) => share(quality[name]));
+      return element("tr", {}, element("th", { scope: "row" }, words), labelled("about", value), labelled("95 % interval", `${low} to ${high}`));
+    });
+  const address = (item) => `/images/${item}?side=256&of=${encodeURIComponent(session.workspace)}`;
+  const unsure = (quality?.least_sure ?? []).slice(0, MOST_DISPUTES);
+  const shown = unsure.map((item) => element("li", {}, element("img", { src: address(item), alt: `item ${item}`, loading: "lazy" })));
+  const said = [`Measured on ${plural(pages ?? 0, "random page")}, which are asked now and then for this alone.`];
+  if (quality === null) said.push("Too few of them are answered for an honest interval.");
+  else if (quality.hour !== null) said.push(`One more hour of a person should bring about ${share(quality.hour)} of the items to their group.`);
+  if (quality?.doubtful.length) said.push(`Groups to look at first: ${quality.doubtful.slice(0, MOST_DISPUTES).map((one) => number(one)).join(", ")}.`);
+  fill(
+    "quality",
+    pages !== null,
+    element("h2", {}, "How good the groups are"),
+    element("p", {}, said.join(" ")),
+    rows.length ? table("How good the groups are", ["what", "about", "95 % interval"], rows) : null,
+    shown.length ? element("h3", {}, "The least sure items") : null,
+    shown.length ? element("ul", { class: "unsure-items" }, ...shown) : null,
+  );
+}
+
+function share(value) {
+  return `${(100 * value).toFixed(1)} %`;
 }
 
 function table(caption, head, rows) {
@@ -209,7 +256,7 @@ function table(caption, head, rows) {
 function fill(id, show, ...content) {
   find(id).hidden = !show;
   // A refresh must not take the focus from somebody who reads along.
-  if (show && !find(id).contains(document.activeElement)) find(id).replaceChildren(...content);
+  if (show && !find(id).contains(document.activeElement)) find(id).replaceChildren(...content.filter(Boolean));
 }
 
 function drawPeople({ annotators, given, further, effort }) {

@@ -137,7 +137,8 @@ export class Queue {
   /** The sheet with an element for each of its pictures, the anchor's first; decoding begins now. */
   prepared(sheet) {
     const side = sheetKind(sheet.kind).side;
-    const pictures = itemsOf(sheet).map((item) => picture(item, this.transport.picture(item, side), this.changed));
+    const sideOf = typeof side === "function" ? side : () => side;
+    const pictures = itemsOf(sheet).map((item, place) => picture(item, this.transport.picture(item, sideOf(place)), this.changed));
     return { ...sheet, pictures, until: until(sheet) };
   }
 }

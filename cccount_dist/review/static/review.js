@@ -105,7 +105,7 @@ export class Review {
     await queue.fill();
     const { entries } = await recent;
     if (queue === this.queue && !this.history.length) {
-      this.history.replace(entries.map((entry) => ({ ...entry, sheet: queue.prepared(entry.sheet) })));
+      this.history.replace(entries.map((entry) => ({ ...entry, sheet: { ...queue.prepared(entry.sheet), said: entry.answers.map(({ value }) => value) } })));
       this.drawUndo();
     }
   }
@@ -225,8 +225,8 @@ export class Review {
 
   // -- answering -------------------------------------------------------------------------------------------------------
 
-  /** One value for each candidate, in order. */
-  answer(values, words) {
+  /** One value for each candidate, in order, and the clicks that it took where they are counted. */
+  answer(values, words, clicks = []) {
     const { sheet } = this;
     if (!sheet) return;
     const lost = unseen(sheet);
@@ -236,7 +236,7 @@ export class Review {
     performance.mark("answered");
     const seconds = this.clock.seconds();
     const each = seconds / sheet.candidates.length; // the seconds of a page are the sum over its answers
-    const answers = sheet.candidates.map(({ question_id }, place) => ({ id: newId(), question_id, value: lost.includes(sheet.candidates[place].item) ? null : values[place], seconds: each }));
+    const answers = sheet.candidates.map(({ question_id }, place) => ({ id: newId(), question_id, value: lost.includes(sheet.candidates[place].item) ? null : values[place], seconds: each, clicks: clicks[place] ?? null }));
     this.outbox.add(answers.map((body) => ({ kind: "answer", body })));
     this.history.push({ sheet, answers });
     for (const { question_id } of answers) this.mine.add(question_id);
@@ -252,7 +252,7 @@ export class Review {
     const entry = this.history.pop();
     if (!entry) return;
     this.outbox.add(entry.answers.map(({ id }) => ({ kind: "undo", body: { id: newId(), answer_id: id } })));
-    if (this.sheet) this.queue.putBack(this.sheet);
+    if (this.sheet && this.sheet.id !== entry.sheet.id) this.queue.putBack(this.sheet); // the same one: a part of it that was left
     for (const { question_id } of entry.answers) this.mine.delete(question_id);
     for (const candidate of entry.sheet.candidates) this.pairs.delete(pairOf(entry.sheet, candidate));
     if (entry.flagged == null) this.tally.undone();
@@ -268,8 +268,19 @@ export class Review {
     this.outbox.add([{ kind: "flag", body: { id, item: item.item, reason } }]);
     this.history.push({ sheet: this.sheet, flagged: item.item, answers: [{ id }] });
     this.queue.spoil(item.item);
-    this.showNext();
+    const rest = this.kind.without(this.sheet, item.item);
+    if (rest) this.goOn(rest);
+    else this.showNext();
     this.say("Noted: the picture is not shown again.");
+  }
+
+  /** Show what is left of the sheet that is looked at; its clock goes on. */
+  goOn(rest) {
+    this.sheet = rest;
+    this.stage.show(rest, this.keys);
+    this.drawChoices();
+    this.drawUndo();
+    this.drawUnseen();
   }
 
   // -- what happens meanwhile --------------------------------------------------------------------------------------------
@@ -321,6 +332,7 @@ export class Review {
     find("flag").addEventListener("click", (event) => this.byPointer(event, () => this.openFlags()));
     find("help").addEventListener("click", () => this.help.open());
     find("stage").addEventListener("enlarge", (event) => this.enlarge(event.detail));
+    find("stage").addEventListener("bad-picture", (event) => this.openFlags(event.detail));
     find("campaign").addEventListener("change", () => void this.open(find("campaign").value));
     find("login").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -358,12 +370,15 @@ export class Review {
     this.byPointer(event, () => this.drawChoices());
   }
 
-  openFlags() {
-    if (this.sheet) this.flags.open(this.sheet, this.stage.swapped, this.words.noun?.[0]);
+  /** Ask which picture is of no use, or only why if that is known. */
+  openFlags(item = null) {
+    if (!this.sheet) return;
+    this.flags.open(item ? { ...this.sheet, anchor: item, candidates: [] } : this.sheet, this.stage.swapped, this.words.noun?.[0]);
   }
 
-  enlarge({ place, mark }) {
+  enlarge({ place, mark, show }) {
     const pictures = [this.sheet.anchor, this.sheet.candidates[place].item].map((item) => ({ item, address: this.transport.picture(item, LARGE) }));
+    if (show) return show(pictures);
     this.large.open(pictures, (name) => {
       mark(name);
       this.drawChoices();
@@ -379,7 +394,7 @@ export class Review {
     if (key === null || event.defaultPrevented || document.querySelector("dialog[open]")) return;
     const focus = document.activeElement;
     if (focus.matches("input:not([type=range]), select, textarea")) return;
-    if (focus.matches("button, a, summary") && (key === "Space" || key === "Enter")) return;
+    if (focus.matches("button, a, summary") && (key === "Space" || (key === "Enter" && !("sends" in focus.dataset)))) return;
     if (focus.matches("input[type=range]") && (key.startsWith("Arrow") || key === "Home" || key === "End")) return;
     const action = this.keys.action(key, this.sheet?.kind ?? null);
     const taken = this.sheet && !event.repeat ? this.kind.pressed(key, action) : null;
@@ -412,7 +427,7 @@ export class Review {
   /** An action of the sheet's own kind. */
   choose(action) {
     const said = this.sheet && this.kind.answers(action);
-    if (said) this.answer(said.values, said.words);
+    if (said) this.answer(said.values, said.words, said.clicks);
   }
 }
 

@@ -3,16 +3,19 @@
 //   question            the heading above the pictures: a text, or a function of the user's word for one of them (null: none was given)
 //   actions             its own keys: {name: {label, usual: [key, …]}}; people can change them; kinds may share a name
 //   choices(keys, press)  the row of answers: elements, whose clicks call press(event, action); `choices.js` has buttons for it
-//   answers(action)     what an action says: {values: one for each candidate, in order, words}, or null
+//   answers(action)     what an action says: {values: one for each candidate, in order, words}, or null; `clicks` beside the values: that each took
 //   mark(answers)       one of the last answers: {sign, name, words}; `name` is its class
 //   write(value)        a value, which is not null, as files have it: a word or a number
+// An element of it with `data-sends` leaves Enter to the sheet. Its events: "enlarge" with {place, mark} or {place, show}, "bad-picture" with
+// an item. What somebody said of a sheet that comes back is in `sheet.said`, one value for each candidate.
 // and if it differs from two pictures beside each other
 //   hint                a sentence for the dialog of keys, where the keys alone do not tell
-//   layout, side        "two" or "page", and the pixels of a picture's longer side
+//   layout, side        "two" or "page", and the pixels of a picture's longer side, or a function of its place (0: the anchor)
 //   draw(sheet, keys)   what is on the stage: elements
 //   refresh(row)        called when the row of answers is shown again, or a mark has changed
 //   pressed(key, action)  a key that is no common one's: what `answers` returns, {} if it is taken, null if not; `action` is its own, or null
 //   clicked(target)     whether a click on the stage was taken
+//   without(sheet, item)  the sheet without a candidate whose picture is of no use, or null: the next one is shown
 //   places(sheet)       for each item, the anchor first, the key and the words that name it in the dialog of bad pictures
 
 import { twoPictures } from "./pictures.js";
@@ -27,6 +30,7 @@ const TWO_PICTURES = {
   refresh: () => null,
   pressed: () => null,
   clicked: () => false,
+  without: () => null,
   places: () => [{ key: "1", words: "left" }, { key: "2", words: "right" }],
 };
 

@@ -13,4 +13,6 @@ SHEET_QUESTION = replace(
     name="sheet",
     help="which of these are the same as this one? any number of them, or none",
     cell_by_cell=True,
+    page_sheet="marking",
+    scripts=(*SAME_QUESTION.scripts, "marking.js"),
 )
