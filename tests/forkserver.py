@@ -13,5 +13,19 @@ SERVER.set_forkserver_preload(
         "flows.stages.embed",
         "flows.stages.neighbors",
         "cccount_dist.counting.nis",
+        # What a command imports, but for `flows.commands.campaigns`: that reads which kinds of campaign there are, plug-ins too.
+        "flows.commands.cli",
+        "flows.stages.job",
+        "flows.stages.verify",
+        "flows.stages.upgrade",
+        "flows.exchange.answers",
+        "flows.compute.clients",
+        "cccount_dist.kinds.cluster.runner",
+        "cccount_dist.kinds.cluster.report",
+        "cccount_dist.kinds.count.report",
+        "cccount_dist.kinds.subcluster.runner",
+        "cccount_dist.counting.placing.placing_sampler",
+        "cccount_dist.clustering.evidence.evidence_sampler",
+        "cccount_dist.subclustering.subcluster_sampler",
     ]
 )
