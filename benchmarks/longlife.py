@@ -41,7 +41,9 @@ CLASSES, INTRINSIC, NOISE = 500, 16, 0.7  # of the vectors: in a few directions 
 NEW = 100  # answers that come before a step
 PEOPLE, PAUSE, SECONDS = 20, 0.5, 15.0
 REPEATS = 3
-ROUNDS = 60  # in which people answer what waits, until there are enough questions: while `placing` checks itself there is only one
+ROUNDS = (
+    60  # in which people answer what waits, until there are enough questions: while `placing` checks itself there is only one
+)
 
 
 @dataclass(frozen=True)

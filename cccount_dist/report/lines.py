@@ -2,16 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from cccount_dist.report.chart import FRAMES, Frame, drawing
 from cccount_dist.report.markup import Html, element
-from cccount_dist.report.svg import COLOURS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from cccount_dist.report.svg import FRAMES, Frame, Plot, ticks
 
 _TONES = ("accent", "truth", "soft")
+_APART = 17  # pixels between two lines of text
 
 
 def lines(x: Sequence[int], curves: Mapping[str, Sequence[float]], described: str, *, top: float | None = None) -> Html:
@@ -20,27 +16,18 @@ def lines(x: Sequence[int], curves: Mapping[str, Sequence[float]], described: st
 
 
 def _drawn(x: Sequence[int], curves: Mapping[str, Sequence[float]], frame: Frame, described: str, top: float | None) -> Html:
-    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
-
-    def draw(axes: "Axes") -> None:
-        axes.set_ylim(0.0, top if top is not None else 1.08 * max(max(values) for values in curves.values()) or 1.0)
-        axes.set_xlim(0, max(x) * 1.015 or 1)
-        axes.xaxis.set_major_locator(MaxNLocator(frame.ticks - 1, integer=True, steps=[1, 2, 5, 10]))
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        axes.grid(axis="y", color=COLOURS["line"], linewidth=1)
-        axes.set_axisbelow(True)
-        axes.spines["bottom"].set_color(COLOURS["line"])
-        axes.tick_params(length=0, pad=8, labelcolor=COLOURS["soft"])
-        axes.set_xlabel("answers", color=COLOURS["soft"], labelpad=6)
-        heights = _apart([values[-1] for values in curves.values()], 17 * (axes.get_ylim()[1]) / (frame.height - 66))
-        for (name, values), tone, height in zip(curves.items(), _TONES, heights, strict=False):
-            axes.plot(x, values, color=COLOURS[tone], linewidth=2.25, marker="o" if len(x) == 1 else "", zorder=3)
-            axes.annotate(
-                f"{name} {values[-1]:.3g}", (1.0, height), xycoords=("axes fraction", "data"), xytext=(6, 0),
-                textcoords="offset points", verticalalignment="center", color=COLOURS[tone], annotation_clip=False,
-            )  # fmt: skip
-
-    return drawing(frame, draw, described, right=96)
+    high = top if top is not None else 1.08 * max(max(values) for values in curves.values()) or 1.0
+    end = max(x) * 1.015 or 1.0
+    plot = Plot(frame, (0.0, end), (0.0, high), right=96)
+    plot.rows(ticks(0.0, high, 6, whole=False))
+    plot.columns(ticks(0.0, end, frame.ticks - 1), "answers")
+    heights = _apart([values[-1] for values in curves.values()], _APART * plot.pixel)
+    for (name, values), tone, height in zip(curves.items(), _TONES, heights, strict=False):
+        plot.line(list(zip(x, values, strict=True)), tone, 2.25)
+        if len(x) == 1:
+            plot.dot(x[0], values[0], tone, 6.0)
+        plot.at_the_end(height, f"{name} {values[-1]:.3g}", tone)
+    return plot.html(described)
 
 
 def _apart(heights: Sequence[float], least: float) -> list[float]:

@@ -99,7 +99,7 @@ def test_a_new_revision_goes_on_from_what_is_known(workspace: Path, method: str)
     assert len(CampaignFolder(Workspace.open(workspace), "c").epochs()) == 2
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(["placing", "nis", "evidence", "apc", "iu-red", "hacc", "nested-mc", "inverse", "active"]),
     st.lists(st.tuples(st.integers(1, 40), st.booleans()), min_size=2, max_size=5),

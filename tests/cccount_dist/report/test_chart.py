@@ -1,13 +1,17 @@
 """The chart: the same bytes for the same data, the last interval always in the picture, colours only from the page."""
 
+import math
 import re
+from itertools import pairwise
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cccount_dist.report.chart import MOST_POINTS, _vertical, chart
 from cccount_dist.report.facts import Estimate
 from cccount_dist.report.style import CSS
+from cccount_dist.report.svg import clipped, cut_band, ticks
 from tests.cccount_dist.report.reading import Page
 
 COURSE = [Estimate(256 * step, 10 + 5 / step, 10 - 4 / step, 10 + 15 / step) for step in range(1, 12)]
@@ -53,3 +57,43 @@ def test_the_last_interval_and_the_truth_are_always_in_the_picture(
     last = estimates[-1]
     assert 0 <= bottom <= last.low <= last.estimate <= last.high < top
     assert truth is None or bottom <= truth < top
+
+
+_HEIGHTS = st.integers(-4, 8).map(float)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(_HEIGHTS, min_size=2, max_size=8), st.integers(-3, 1), st.integers(2, 6))
+def test_a_line_is_drawn_where_it_is_in_the_picture_and_nowhere_else(heights: list[float], bottom: int, top: int) -> None:
+    """Against the obvious way: look at many places whether the line is in the picture, and whether it is drawn there."""
+    x = np.arange(len(heights))
+    runs = clipped(list(zip(x.tolist(), heights, strict=True)), bottom, top)
+    for place in np.arange(0.01, len(heights) - 1, 0.0173):
+        height = float(np.interp(place, x, heights))
+        drawn = [np.interp(place, *zip(*run, strict=True)) for run in runs if run[0][0] <= place <= run[-1][0]]
+        if min(abs(height - bottom), abs(height - top)) > 1e-9:
+            assert bool(drawn) == (bottom < height < top)
+        assert all(math.isclose(one, height, abs_tol=1e-9) for one in drawn)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(_HEIGHTS, _HEIGHTS), min_size=2, max_size=8), st.integers(-3, 1), st.integers(2, 6))
+def test_a_band_ends_at_the_edge_of_the_picture(ends: list[tuple[float, float]], bottom: int, top: int) -> None:
+    rows = [(float(place), min(pair), max(pair)) for place, pair in enumerate(ends)]
+    x, low, high = (np.array(column) for column in zip(*rows, strict=True))
+    cut_x, cut_low, cut_high = (np.array(column) for column in zip(*cut_band(rows, bottom, top), strict=True))
+    places = np.arange(0.01, len(rows) - 1, 0.0173)
+    for whole, cut in ((low, cut_low), (high, cut_high)):
+        assert np.allclose(np.interp(places, cut_x, cut), np.clip(np.interp(places, x, whole), bottom, top))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(0.0, 1e9), st.floats(1e-3, 1e9), st.integers(2, 7), st.booleans())
+def test_ticks_are_few_round_and_inside(low: float, span: float, most: int, whole: bool) -> None:
+    high = low + span
+    found = [value for value, _ in ticks(low, high, most, whole=whole)]
+    assert len(found) <= most + 1
+    assert all(low - 1e-6 * span <= value <= high + 1e-6 * span for value in found)
+    assert not whole or all(value == round(value) for value in found)
+    assert len({words for _, words in ticks(low, high, most, whole=whole)}) == len(found) or not whole
+    assert all(a < b for a, b in pairwise(found))
