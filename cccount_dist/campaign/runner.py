@@ -105,6 +105,12 @@ class CampaignRunner(ABC, Generic[ResultT]):
         sizes = [epoch.items for epoch in self._epochs if epoch.items is not None]
         return tuple(size for size, following in pairwise(sizes) if size != following)
 
+    @property
+    def more_items(self) -> int:
+        """How many items came with the present epoch."""
+        before, now = (epoch.items for epoch in (self._epochs[-2:] if len(self._epochs) > 1 else self._epochs * 2))
+        return 0 if before is None or now is None else now - before
+
     def _open(self, *, strict: bool) -> None:
         """Bring a sampler to where the log ends; where that cannot be, let another one take over."""
         revision = find_method(self.settings.kind, self.settings.method).revision
@@ -138,7 +144,7 @@ class CampaignRunner(ABC, Generic[ResultT]):
         log = self.folder.log
         rounds, answers = rounds_of(log.questions()), log.answers().num_rows
         self.lease.check()
-        epoch = next_epoch(self.epoch, revision, reason, rounds, answers, self.inputs)
+        epoch = next_epoch(self.epoch, revision, reason, rounds, answers, self.inputs, self.found_so_far())
         self.folder.open_epoch(epoch)
         self._epochs.append(epoch)
 
@@ -147,6 +153,10 @@ class CampaignRunner(ABC, Generic[ResultT]):
         left = [q for q in self.pending() if q.id < self.epoch.questions]
         self._append([self._logged(q, None, EPOCH) for q in left])
         self._append(carried_votes(self.epoch, self.questions, self.ledger))
+
+    def found_so_far(self) -> dict[str, float] | None:
+        """What the results say when an epoch begins, if its results need that; before the log is read."""
+        return None
 
     def begin(self) -> None:
         """Make what a subclass counts beside the sampler; before the log is read."""
