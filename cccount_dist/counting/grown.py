@@ -1,8 +1,8 @@
 """A count whose collection grew: what it came to before holds until the larger random order says more.
 
 New items are drawn into the random order, so that the first of them that nobody placed ends the sample on which an estimate may
-rest, however many old ones were placed. But m items more are at most m clusters more: whoever was sure that there are L to H is as
-sure that there are now L to H + m. That holds without a single new answer, and is what people are told until as many items are
+rest, however many old ones were placed. But m items more are at most m clusters more: whoever was sure that there are L to H is
+as sure that there are now L to H + m. That holds without a single new answer, and is what people are told until as many items are
 placed in the new order as in the old one, or fewer give a narrower interval.
 """
 

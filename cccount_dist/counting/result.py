@@ -47,7 +47,7 @@ class CountResult:
             said.append(
                 "1 item is new, and this rests on the others: the upper end allows for it to be another one"
                 if new == 1
-                else f"{new:,} items are new, and this rests on the others: the upper end allows for each of them to be another one"
+                else f"{new:,} items are new, and this rests on the others: the upper end allows for each to be another one"
             )
         return said
 

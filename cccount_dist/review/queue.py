@@ -8,6 +8,7 @@ questions, some hundreds to thousands, whatever the length of the log.
 
 from collections.abc import Collection, Iterator, Mapping
 
+from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.reading import Reading
 from cccount_dist.sampling.settling import most_votes
 from cccount_dist.sampling.types import Question
@@ -60,11 +61,14 @@ class Queue:
         """Go through what this person may be asked now, a question or a page at a time.
 
         A pair that they answered before goes to somebody of the `others`, who are at work now, too; only where nobody is who has
-        not seen it, it comes to them again, last of all.
+        not seen it, it comes to them again, last of all. Of questions about the same two sets of items that are known to be one
+        each, the later ones wait until the others are through: most of them follow from the first.
         """
         questions, seen = self._reading.questions, self._reading.seen
         later: list[int] = []
         shown: set[int] = set()
+        follow: list[int] = []
+        sets = {self._sets(questions[i]) for i in holders if 0 <= i < self._known and questions[i].page is None}
         for question_id in [*self._doubted, *sorted(self._open, key=self._turn)]:
             question = questions[question_id]
             if question_id in shown or not self._may_ask(question, annotator, holders):
@@ -77,10 +81,21 @@ class Queue:
             elif (annotator, *_pair(question)) in seen:
                 if all((other, *_pair(question)) in seen for other in others):
                     later.append(question_id)
+            elif (pair := self._sets(question)) in sets and question_id not in self._doubted:
+                follow.append(question_id)
             else:
                 shown.add(question_id)
+                sets.add(pair)
                 yield [question]
-        yield from ([questions[i]] for i in later)
+        yield from ([questions[i]] for i in (*follow, *later))
+
+    def _sets(self, question: Question) -> tuple[int, int]:
+        """What the two items of a question stand for, as far as their sets are known; themselves where nothing would follow."""
+        if not question_kind(question.kind).may_be_inferred:
+            return ~question.id, ~question.id
+        root = self._reading.ledger.constraints.root
+        u, v = root(question.u), root(question.v)
+        return min(u, v), max(u, v)
 
     def _turn(self, question_id: int) -> tuple[int, int]:
         """Votes about an item come when its first one would: it is one decision, and others wait for it."""
