@@ -45,8 +45,10 @@ def found_in(collection: Collection, folder: str) -> Found:
         raise InputError(f"there is no folder {folder}")
     uris: list[str | None] = collection.table.column("uri").to_pylist()
     gone, looked = missing_pictures(collection), dict[str, int | None]()
-    # All of them moved with the folder that holds them all, or only a part of them did, a card say, with its own.
-    roots = [_common_folder(Address.parse(uris[item] or "").path for item in some) for some in (range(len(uris)), gone)]
+    # All of them moved with the folder that holds them all; or only a part did, a card say, with one of those above it.
+    every, lost = (_common_folder(Address.parse(uris[item] or "").path for item in some) for some in (range(len(uris)), gone))
+    between = [str(folder) for folder in (PurePath(lost), *PurePath(lost).parents) if folder.is_relative_to(every or lost)]
+    roots = [folder for folder in reversed(between) if lost]
     moved, missing = [], []
     for item in gone:
         before = Address.parse(uris[item] or "")
@@ -63,9 +65,9 @@ def found_in(collection: Collection, folder: str) -> Found:
 
 
 def _elsewhere(before: Address, name: str, roots: Sequence[str], folder: Path, looked: dict[str, int | None]) -> Address | None:
-    """Return where the picture is below the folder: its old path from one of the roots on, or else its id."""
+    """Return where the picture is below the folder: the longest part of its old path below a root that is there, or its id."""
     old = PurePath(before.path)
-    inside = [old.relative_to(root) if root and old.is_relative_to(root) else PurePath(old.name) for root in roots]
+    inside = [old.relative_to(root) for root in roots if old.is_relative_to(root)] or [PurePath(old.name)]
     for path in (*inside, PurePath(name)):
         if path.is_absolute() or ".." in path.parts:  # an id is any text: it must not lead out of the folder
             continue

@@ -61,7 +61,7 @@ def test_same_and_different_cannot_be_pressed_before_both_pictures_are_there(
     start_campaign(workspace, "census", [Question(number, 2 * number, 2 * number + 1) for number in range(2)])
     held: list[Route] = []
     with serve(workspace) as server, browser.new_context() as context:
-        context.route("**/images/1?*", held.append)  # a slow network: the picture on the right does not come
+        context.route("**/images/1?*", lambda route: held.append(route))  # a slow network: the picture on the right does not come
         person = Person(context.new_page(), server.url)
         person.page.goto(server.url)
         expect(person.page.locator("#choices .same")).to_be_disabled(timeout=PATIENCE)
