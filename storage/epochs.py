@@ -30,6 +30,7 @@ class Epoch(TomlFile):
     items: int | None = None  # that can be asked about in it; None in epochs of cccount 0.1, which took over no other inputs
     fingerprints: dict[str, str] | None = None  # of the inputs; None: those of the epoch before
     knowledge: int | None = None  # 1: its sampler is told what is known from elsewhere; None: only when it asks for it
+    found: dict[str, float] | None = None  # what the campaign had come to when it began, where its kind has a use for that
 
     def check(self) -> None:
         for name in ("number", "revision"):

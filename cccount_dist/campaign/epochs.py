@@ -37,8 +37,16 @@ def changed_inputs(epoch: Epoch, inputs: Inputs) -> str | None:
     return f"{said} ({inputs.described})" if inputs.described else said
 
 
-def next_epoch(before: Epoch, revision: int, reason: str, rounds: Sequence[Round], answers: int, inputs: Inputs) -> Epoch:
-    """Return the epoch that begins at the end of this log."""
+def next_epoch(
+    before: Epoch,
+    revision: int,
+    reason: str,
+    rounds: Sequence[Round],
+    answers: int,
+    inputs: Inputs,
+    found: dict[str, float] | None = None,
+) -> Epoch:
+    """Return the epoch that begins at the end of this log; `found`: what the campaign has come to."""
     questions = [question for one in rounds for question in one.questions]
     return Epoch(
         number=before.number + 1,
@@ -53,6 +61,7 @@ def next_epoch(before: Epoch, revision: int, reason: str, rounds: Sequence[Round
         items=inputs.countable,
         fingerprints=inputs.fingerprints,
         knowledge=KNOWLEDGE,
+        found=found,
     )
 
 

@@ -72,6 +72,14 @@ class ReplayedCampaign(ABC, Generic[ResultT]):
         """Whether nobody else has asked questions, or begun an epoch, since this runner did."""
         return self.folder.log.questions().num_rows == len(self.questions) and self.folder.epochs()[-1] == self.epoch
 
+    @property
+    def more_items(self) -> int:
+        """How many items came with the present epoch."""
+        if len(self._epochs) == 1:
+            return 0
+        before, now = (epoch.items for epoch in self._epochs[-2:])
+        return 0 if before is None or now is None else now - before
+
     def _open(self, *, strict: bool) -> None:
         """Bring a sampler to where the log ends; where that cannot be, let another one take over."""
         revision = find_method(self.settings.kind, self.settings.method).revision
@@ -105,7 +113,7 @@ class ReplayedCampaign(ABC, Generic[ResultT]):
         log = self.folder.log
         rounds, answers = rounds_of(log.questions()), log.answers().num_rows
         self.lease.check()
-        epoch = next_epoch(self.epoch, revision, reason, rounds, answers, self.inputs)
+        epoch = next_epoch(self.epoch, revision, reason, rounds, answers, self.inputs, self.found_so_far())
         self.folder.open_epoch(epoch)
         self._epochs.append(epoch)
 
@@ -114,6 +122,10 @@ class ReplayedCampaign(ABC, Generic[ResultT]):
         left = [q for q in self.pending() if q.id < self.epoch.questions]
         self._append([self._logged(q, None, EPOCH) for q in left])
         self._append(carried_votes(self.epoch, self.questions, self.ledger))
+
+    def found_so_far(self) -> dict[str, float] | None:
+        """What the results say when an epoch begins, if its results need that; before the log is read."""
+        return None
 
     def begin(self) -> None:
         """Make what a subclass counts beside the sampler; before the log is read."""

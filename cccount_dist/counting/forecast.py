@@ -83,6 +83,8 @@ def forecast_questions(result: CountResult, questions: float, target_width: floa
     """
     if target_width is None or result.estimate is None or result.anchors < 2:
         return None
+    if "new_items" in result.details:  # what was known before the collection grew: its width says nothing about what is left
+        return None
     if questions <= 0:  # everything came from other campaigns: what an answer brings here is not known yet
         return None
     if result.relative_width <= target_width:

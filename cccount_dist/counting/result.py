@@ -33,8 +33,7 @@ class CountResult:
         """What to know before relying on the number, in plain words."""
         found = self.details
         said = [
-            f"{first} says {found[f'{a}_low']:,.1f} to {found[f'{a}_high']:,.1f} and {second} {found[f'{b}_low']:,.1f} to "
-            f"{found[f'{b}_high']:,.1f}: ask more before you rely on either"
+            f"{first} says {self._range(a)} and {second} {self._range(b)}: ask more before you rely on either"
             for a, first, b, second in _COMPARED
             if not self._meet(a, b)
         ]
@@ -44,7 +43,18 @@ class CountResult:
                 f"{found['repeats_same_pair']:,.0f} differed where about {found['repeats_same_pair_expected']:,.0f} should have. "
                 "Let other people answer the confirmations, with other images; the interval does not allow for such errors"
             )
+        if new := round(found.get("new_items", 0)):
+            said.append(
+                "1 item is new, and this rests on the others: the upper end allows for it to be another one"
+                if new == 1
+                else f"{new:,} items are new, and this rests on the others: the upper end allows for each to be another one"
+            )
         return said
+
+    def _range(self, way: str) -> str:
+        """The interval of a way to count, in whole numbers that hold it."""
+        low, high = math.floor(self.details[f"{way}_low"]), math.ceil(self.details[f"{way}_high"])
+        return f"{low:,} to {high:,}"
 
     def _meet(self, a: str, b: str) -> bool:
         """Whether the intervals of two ways overlap, as far as both are there."""

@@ -45,11 +45,14 @@ def found_in(collection: Collection, folder: str) -> Found:
         raise InputError(f"there is no folder {folder}")
     uris: list[str | None] = collection.table.column("uri").to_pylist()
     gone, looked = missing_pictures(collection), dict[str, int | None]()
-    root = _common_folder(Address.parse(uri).path for uri in uris if uri is not None)
+    # All of them moved with the folder that holds them all; or only a part did, a card say, with one of those above it.
+    every, lost = (_common_folder(Address.parse(uris[item] or "").path for item in some) for some in (range(len(uris)), gone))
+    between = [str(folder) for folder in (PurePath(lost), *PurePath(lost).parents) if folder.is_relative_to(every or lost)]
+    roots = [folder for folder in reversed(between) if lost]
     moved, missing = [], []
     for item in gone:
         before = Address.parse(uris[item] or "")
-        now = _elsewhere(before, collection.ids[item], root, Path(folder), looked)
+        now = _elsewhere(before, collection.ids[item], roots, Path(folder), looked)
         if now is None:
             missing.append(item)
             continue
@@ -61,11 +64,11 @@ def found_in(collection: Collection, folder: str) -> Found:
     return Found(table, moved, missing)
 
 
-def _elsewhere(before: Address, name: str, root: str, folder: Path, looked: dict[str, int | None]) -> Address | None:
-    """Return where the picture is below the folder: the longest part of its old path that is there, or else its id."""
+def _elsewhere(before: Address, name: str, roots: Sequence[str], folder: Path, looked: dict[str, int | None]) -> Address | None:
+    """Return where the picture is below the folder: the longest part of its old path below a root that is there, or its id."""
     old = PurePath(before.path)
-    inside = old.relative_to(root) if root and old.is_relative_to(root) else PurePath(old.name)
-    for path in (inside, PurePath(name)):
+    inside = [old.relative_to(root) for root in roots if old.is_relative_to(root)] or [PurePath(old.name)]
+    for path in (*inside, PurePath(name)):
         if path.is_absolute() or ".." in path.parts:  # an id is any text: it must not lead out of the folder
             continue
         now = Address(str((folder / path).resolve()), before.offset, before.size, before.box)
@@ -79,7 +82,7 @@ def _common_folder(paths: Iterable[str]) -> str:
     >>> _common_folder(["/a/b/c.jpg", "/a/b/d/e.jpg"]), _common_folder([])
     ('/a/b', '')
     """
-    folders = {str(PurePath(path).parent) for path in paths if "://" not in path}
+    folders = {str(PurePath(path).parent) for path in paths if path and "://" not in path}
     try:
         return os.path.commonpath(folders) if folders else ""
     except ValueError:  # relative and absolute ones

@@ -123,9 +123,9 @@ def _found(facts: CountFacts) -> Html:
     clusters, items = sum(facts.sizes.values()), sum(size * times for size, times in facts.sizes.items())
     once = facts.sizes.get(1, 0)
     said = (
-        f"{plural(items, 'random item')} {'was' if items == 1 else 'were'} placed in {noun.of(clusters)}; "
-        f"{noun.of(once)} of them {'was' if once == 1 else 'were'} drawn only once. The more were drawn once, the more "
-        "there are that were not drawn at all."
+        f"{plural(items, 'random item')} {'shows' if items == 1 else 'show'} {noun.of(clusters)}; {once:,} of them "
+        f"{'was' if once == 1 else 'were'} drawn only once. The more were drawn once, the more there are that were not drawn at "
+        "all."
     )
     return element("section", element("h2", "What was found"), element("p", said), size_chart(facts.sizes, noun))
 
@@ -164,11 +164,11 @@ def _collection(facts: CountFacts) -> Html:
     failed = Html()
     if collection.failed:
         shown = len(collection.failed_examples)
-        head = f"{plural(collection.failed, 'item')} left out"
+        head, are = f"{plural(collection.failed, 'item')} left out", "it is" if collection.failed == 1 else "they are"
         caption = head if shown == collection.failed else f"{head}; the first {shown:,}"
         names = [[name_of(name), reason] for name, reason in collection.failed_examples]
         failed = joined(
-            element("p", f"{head}: no vector could be made, so they are not in the count.", class_="caution"),
+            element("p", f"{head}: no vector could be made, so {are} not in the count.", class_="caution"),
             table(caption, ["item", "reason"], names),
         )
     return element("section", element("h2", "What was counted"), facts_list(rows), failed)

@@ -152,7 +152,8 @@ def people_note(effort: Effort) -> str:
         said.append(f"{effort.answers:,} that settle a question, and {plural(effort.further, 'further vote')} on one")
     note = ": ".join(said) + "."
     if effort.checks:
-        note += f" {plural(effort.checks, 'check')} beside them tell only how reliable people are."
+        tell = "tells" if effort.checks == 1 else "tell"
+        note += f" {plural(effort.checks, 'check')} beside them {tell} only how reliable people are."
     if effort.carried:
         note += f" {plural(effort.carried, 'answer')} came from other campaigns, where they are counted."
     if effort.waits:

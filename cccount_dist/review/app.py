@@ -206,7 +206,7 @@ def _reviewing(desks: Desks, door: Door, watcher: Watcher, bell: Bell) -> APIRou
         wait: Annotated[float, Query(ge=0.0, le=LONGEST_WAIT)] = 0.0,
     ) -> Sheets:
         def work(*, share: bool) -> Sheets:
-            found = [desks.sheet(at.desk, sheet, at.who) for sheet in at.desk.take(at.who, count, share=share)]
+            found = [desks.sheet(at.desk, sheet, at.who) for sheet in at.desk.take(at.who, count, share=share, have=have)]
             if found:
                 return Sheets(sheets=found, state="running")
             # Where others have what is open, that is why there is nothing.

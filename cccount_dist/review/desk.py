@@ -101,6 +101,7 @@ class Desk:
         self._checked: dict[int, str] = {}  # check that was answered since the server began -> the answer
         self._at_work: dict[str, int] = {}  # when everybody was last seen, in microseconds since 1970
         self._came: dict[str, datetime] = {}  # when somebody came for sheets last
+        self._said: dict[str, datetime] = {}  # when somebody came with nothing before them, or said something
         self._in_hands: Counter[str] = Counter()  # sheets that people hold, as of the last time somebody took some
         self._empty: dict[str, tuple[datetime, datetime]] = {}  # who has nothing to answer: since when, and last seen when
         self._items = items or Items(workspace)
@@ -113,11 +114,12 @@ class Desk:
 
     # -- sheets -----------------------------------------------------------------------------------------------------------
 
-    def take(self, annotator: str, count: int = 8, *, share: bool = False) -> list[Sheet]:
+    def take(self, annotator: str, count: int = 8, *, share: bool = False, have: int = 0) -> list[Sheet]:
         """Lease up to `count` sheets to somebody; the ones that they hold already come first, with their lease renewed.
 
         Where few are open, everybody gets about as many. `share`: who would get none is given one that another person holds but
-        does not look at yet.
+        does not look at yet. `have`: sheets that lie before them. A page that was left open asks for sheets for ever: where
+        nothing was said to those that it has for as long as a lease lasts, other people get them.
         """
         check_annotator(annotator)
         if not 1 <= count <= MOST_SHEETS:
@@ -125,6 +127,10 @@ class Desk:
         with self._lock:
             self._campaign.refresh()
             now = self._clock()
+            if not have or annotator not in self._said:
+                self._said[annotator] = now
+            if self._rests(annotator, now):
+                return self._left_to(annotator, now)
             self._came[annotator] = now
             with self._handouts.changing():
                 self._handouts.expire(now.timestamp())
@@ -158,6 +164,22 @@ class Desk:
         """Until when somebody has a sheet: one with many pictures as much longer as it takes."""
         longer = max(1.0, self._page_cost) if len(sheet.candidates) > 1 else 1.0
         return now + timedelta(seconds=self.lease_seconds * longer)
+
+    def _rests(self, annotator: str, now: datetime) -> bool:
+        """Whether somebody has said nothing for as long as a lease lasts, while other people answer."""
+        said = self._said.get(annotator)
+        if said is None or (now - said).total_seconds() <= self.lease_seconds:
+            return False
+        return bool(self._people() - {annotator})
+
+    def _left_to(self, annotator: str, now: datetime) -> list[Sheet]:
+        """What somebody who rests still holds: until its lease is over, and nothing in addition."""
+        self._came.pop(annotator, None)
+        self._empty.pop(annotator, None)
+        with self._handouts.changing():
+            self._handouts.expire(now.timestamp())
+            held = [sheet for sheet in self._handouts.in_hands() if sheet.annotator == annotator]
+        return [_sheet(sheet) for sheet in map(self._still_open, held) if sheet.candidates]
 
     def _others(self, annotator: str, now: int) -> set[str]:
         """Who else is at work: took sheets or answered within the last minutes."""
@@ -380,6 +402,7 @@ class Desk:
     def _learn(self, rows: list[LoggedAnswer]) -> None:
         self._history.take(rows)
         self._at_work.update({row.annotator: row.at for row in rows if row.at is not None and row.source == "people"})
+        self._said.update(dict.fromkeys({row.annotator for row in rows} & self._said.keys(), self._clock()))
         self._checks.take(rows)
         self._activity.take(rows)
         self._queue.update()

@@ -8,8 +8,6 @@ questions, some hundreds to thousands, whatever the length of the log.
 
 from collections.abc import Collection, Iterator, Mapping
 
-import numpy as np
-
 from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.reading import Reading
 from cccount_dist.sampling.settling import most_votes
@@ -64,13 +62,16 @@ class Queue:
 
         A pair that they answered before goes to somebody of the `others`, who are at work now, too; only where nobody is who has
         not seen it, it comes to them again, last of all. Sheets that people have at the same time are about different clusters
-        as long as there are such: what one of them says may make the other needless.
+        as long as there are such: what one of them says may make the other needless. Of questions about the same two sets of
+        items that are known to be one each, the later ones wait until the others are through: most of them follow from the first.
         """
         questions, seen = self._reading.questions, self._reading.seen
         later: list[int] = []
         crowded: list[list[Question]] = []
-        clusters = {self._cluster(questions[i]) for i in holders if i < self._known and _is_sheet(questions[i])}
+        clusters = {self._cluster(questions[i]) for i in holders if 0 <= i < self._known and _is_sheet(questions[i])}
         shown: set[int] = set()
+        follow: list[int] = []
+        sets = {self._sets(questions[i]) for i in holders if 0 <= i < self._known and questions[i].page is None}
         for question_id in [*self._doubted, *sorted(self._open, key=self._turn)]:
             question = questions[question_id]
             if question_id in shown or not self._may_ask(question, annotator, holders):
@@ -88,15 +89,26 @@ class Queue:
             elif (annotator, *_pair(question)) in seen:
                 if all((other, *_pair(question)) in seen for other in others):
                     later.append(question_id)
+            elif (pair := self._sets(question)) in sets and question_id not in self._doubted:
+                follow.append(question_id)
             else:
                 shown.add(question_id)
+                sets.add(pair)
                 yield [question]
         yield from crowded
-        yield from ([questions[i]] for i in later)
+        yield from ([questions[i]] for i in (*follow, *later))
+
+    def _sets(self, question: Question) -> tuple[int, int]:
+        """What the two items of a question stand for, as far as their sets are known; themselves where nothing would follow."""
+        if not question_kind(question.kind).may_be_inferred:
+            return ~question.id, ~question.id
+        root = self._reading.ledger.constraints.root
+        u, v = root(question.u), root(question.v)
+        return min(u, v), max(u, v)
 
     def _cluster(self, sheet: Question) -> int:
         """What the anchor of a sheet belongs to, as far as that is known."""
-        return int(self._reading.ledger.constraints.names(np.array([sheet.u]))[0])
+        return self._reading.ledger.constraints.root(sheet.u)
 
     def _turn(self, question_id: int) -> tuple[int, int]:
         """Votes about an item come when its first one would: it is one decision, and others wait for it."""

@@ -88,6 +88,11 @@ class Constraints:
         inside = items < len(self._items)
         return np.where(inside, self._items[np.where(inside, items, 0), SET], items)
 
+    def root(self, item: int) -> int:
+        """Return one and the same number for all items that are known to be the same, and another one for every other set."""
+        self._refresh()
+        return int(self._items[item, SET]) if 0 <= item < len(self._items) else item
+
     def together(self, item: int) -> list[int]:
         """Return the items that are known to be the same as this one, sorted, itself included."""
         self._refresh()

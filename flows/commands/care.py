@@ -39,8 +39,8 @@ def upgrade(
 @app.command()
 def relocate(
     workspace: Workspace,
-    folder: Annotated[str | None, typer.Argument(metavar="NEW_FOLDER", help="Where the pictures are now.")] = None,
-    images: Annotated[str | None, typer.Option(help="The same, as an option.", metavar="DIR", show_default=False)] = None,
+    folder: Annotated[str | None, typer.Argument(metavar="DIR", help="The same as --images.", show_default=False)] = None,
+    images: Annotated[str | None, typer.Option(help="Where the pictures are now.", metavar="DIR", show_default=False)] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and write nothing.")] = False,
     json_: Json = False,
 ) -> None:
@@ -49,13 +49,13 @@ def relocate(
     Each missing one is looked for below its old subfolders and name, or below its id. A file that is no image, or has another
     width and height, is refused, and then nothing changes. Items, vectors, campaigns and answers stay as they are.
 
-    Example: cccount relocate census /media/archive/photos --dry-run
+    Example: cccount relocate census --images /media/archive/photos --dry-run
     """
     from flows.stages.relocate import relocate as run_relocate
     from storage.errors import InputError
 
     if (folder is None) == (images is None):
-        raise InputError("name the folder where the pictures are now, once: cccount relocate WORKSPACE NEW_FOLDER")
+        raise InputError("name the folder where the pictures are now, once: cccount relocate WORKSPACE --images DIR")
     show(run_relocate(workspace, folder or images or "", dry_run=dry_run), json_)
 
 

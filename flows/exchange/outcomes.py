@@ -90,6 +90,7 @@ class Packed(Outcome):
     def words(self) -> str:
         size = f"{self.bytes / 1e6:,.1f} MB"
         following = f"cccount answers import {self.workspace} --file ANSWERS.json"
-        held = f"{self.questions:,} questions on {self.sheets:,} sheets, {size}"
+        one, sheet = "" if self.questions == 1 else "s", "" if self.sheets == 1 else "s"
+        held = f"{self.questions:,} question{one} on {self.sheets:,} sheet{sheet}, {size}"
         fewer = f" {self.note}." if self.note else ""
         return f"{self.file}: {held}.{fewer} Its answers come back with: {following}"

@@ -73,7 +73,7 @@ def write_pack(workspace: str, campaign: str, count: int, file: str, *, annotato
         sheets=len(sheets),
         pictures=len(pictures),
         bytes=len(page.encode()),
-        note=None if len(questions) >= count else f"{len(questions):,} questions and not {count:,}: {note or _WAITS}",
+        note=None if len(questions) >= count else f"It holds {len(questions):,} and not {count:,}: {note or _WAITS}",
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cccount_dist.campaign.advancing import advance, method_of, start
 from cccount_dist.campaign.campaign import Campaign, CampaignStatus
+from cccount_dist.campaign.hindrance import missing_input
 from cccount_dist.campaign.options import CampaignOptions
 from cccount_dist.campaign.outcome import CampaignOutcome, Outcome, plain_fields
 from cccount_dist.campaign.reporting import refresh_report, write_report
@@ -122,7 +123,7 @@ def status(workspace: str, campaign: str | None = None) -> Statuses:
     names = opened.campaigns() if campaign is None else [campaign]
     found = [Campaign(CampaignFolder(opened, name)).status() for name in names]
     made = made_so_far(opened)
-    return Statuses(found, made, next_command(workspace, made, found))
+    return Statuses(found, made, next_command(workspace, made, found, missing_input(opened)))
 
 
 def refresh_reports(workspace: str, campaigns: Sequence[str]) -> Reported:

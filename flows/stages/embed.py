@@ -50,10 +50,12 @@ class Embedded(Outcome):
     peak_worker_bytes: int
 
     def words(self) -> str:
-        text = f"{self.items:,} items embedded with {self.encoder} ({self.dimensions} dimensions) in {self.seconds:.1f} s."
+        items = f"{self.items:,} item{'' if self.items == 1 else 's'}"
+        text = f"{items} embedded with {self.encoder} ({self.dimensions} dimensions) in {self.seconds:.1f} s."
         if self.failed:
             first = self.failed[0]
-            text += f"\n{len(self.failed)} could not be read and are left out; the first: {first.id}: {first.reason}"
+            are = "is" if len(self.failed) == 1 else "are"
+            text += f"\n{len(self.failed):,} could not be read and {are} left out; the first: {first.id}: {first.reason}"
         return text
 
 

@@ -30,7 +30,7 @@ from storage.arrays import JSON
 from storage.errors import InputError, WorkspaceError
 from storage.objects import is_remote, open_objects
 from storage.rowcache import row_cache
-from storage.schema import EMBEDDINGS, ENCODED, PREVIOUS
+from storage.schema import EMBEDDINGS, ENCODED, NEIGHBOR_INDEX, PREVIOUS
 from storage.workspace import Workspace
 
 FEWEST = 2
@@ -156,7 +156,8 @@ def _finished(location: str, options: InitOptions) -> Initialised | None:
     dimensions = workspace.array(EMBEDDINGS).shape[1] if workspace.has_array(EMBEDDINGS) else None
     if workspace.finish():
         return _initialised(location, options, workspace.collection().table, dimensions)
-    following = "embed" if dimensions is None else "neighbors"
+    has_neighbors = workspace.has_array(NEIGHBOR_INDEX)
+    following = "embed" if dimensions is None else "status" if has_neighbors else "neighbors"
     raise InputError(
         f"{location} is a workspace already, made from the same collection, and stays as it is: nothing is left to do, "
         f"go on with `cccount {following} {location}`; `cccount extend {location} …` adds items; for another collection name "

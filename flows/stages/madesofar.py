@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cccount_dist.campaign.campaign import CampaignStatus
+from cccount_dist.campaign.hindrance import missing_input
 from cccount_dist.campaign.outcome import review_command
 from storage.arrays import ShardedArray
 from storage.schema import EMBEDDINGS, NEIGHBOR_INDEX, ArraySpec
@@ -33,14 +34,24 @@ def made_so_far(workspace: Workspace) -> list[StageState]:
             workspace,
             "neighbors",
             NEIGHBOR_INDEX,
-            lambda array: f"{array.shape[1]:,} for each item, by {array.attributes.get('metric')} similarity",
+            lambda array: f"{array.shape[1]:,} for each item, by {array.attributes.get('metric')} similarity{_stale(workspace)}",
         ),
     ]
 
 
-def next_command(workspace: str, made: Sequence[StageState], campaigns: Sequence[CampaignStatus]) -> str:
-    """The command that takes the workspace a step further."""
+def _stale(workspace: Workspace) -> str:
+    """What to say of neighbours that are those of earlier vectors."""
+    lacks = missing_input(workspace)
+    return "" if lacks is None else "; not of the present vectors"
+
+
+def next_command(
+    workspace: str, made: Sequence[StageState], campaigns: Sequence[CampaignStatus], lacks: tuple[str, str] | None = None
+) -> str:
+    """The command that takes the workspace a step further; `lacks`: what its campaigns wait for, and the command for it."""
     place = shlex.quote(workspace)
+    if lacks is not None and any(one.hindrance is not None and one.state in ("waiting", "running") for one in campaigns):
+        return lacks[1]
     if any(one.state == "waiting" and one.pending for one in campaigns):
         return review_command(workspace)
     for one in made:

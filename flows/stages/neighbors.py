@@ -64,7 +64,7 @@ class Neighbored(Outcome):
 
     def words(self) -> str:
         kind = f"{self.k} neighbours each by {self.metric} similarity ({self.engine})"
-        tiles = f"{self.tiles:,} tiles, {self.tiles_resumed:,} of them from before"
+        tiles = f"{self.tiles:,} tile{'' if self.tiles == 1 else 's'}, {self.tiles_resumed:,} of them from before"
         recall = "" if self.recall is None else f" Recall on a sample: {self.recall:.3f}."
         lowered = ""
         if self.usual_k is not None:

@@ -22,7 +22,8 @@ class Relocated(Outcome):
     dry_run: bool
 
     def words(self) -> str:
-        would = "would be taken from there" if self.dry_run else "are taken from there now"
+        are = "is" if self.moved == 1 else "are"
+        would = "would be taken from there" if self.dry_run else f"{are} taken from there now"
         text = f"{self.moved:,} picture{'' if self.moved == 1 else 's'} {would}."
         if self.missing:
             more = f", and {len(self.missing) - _SHOWN:,} more" if len(self.missing) > _SHOWN else ""

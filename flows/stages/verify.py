@@ -103,7 +103,7 @@ def _lost_pictures(workspace: Workspace) -> Iterator[Problem]:
         yield Problem(
             folder,
             f"{count} missing here, or shorter than before; the first: {PurePath(paths[0]).name}",
-            f"put them back, or say where they are now: `cccount relocate {workspace.location} NEW_FOLDER`",
+            f"put them back, or say where they are now: `cccount relocate {workspace.location} --images DIR`",
         )
 
 

@@ -18,8 +18,10 @@ from scipy.stats import chisquare
 from sklearn.datasets import load_digits
 
 from cccount_dist.campaign.campaign import Campaign, Response
+from cccount_dist.counting.grown import remembered, with_earlier
 from cccount_dist.counting.methods import make_counter
 from cccount_dist.counting.order import random_order
+from cccount_dist.counting.result import CountResult
 from cccount_dist.embedding import additions
 from cccount_dist.review.desk import Desk
 from cccount_dist.sampling.constraints import Constraints
@@ -116,6 +118,48 @@ def test_a_count_that_grew_covers_the_truth_as_often_as_it_says() -> None:
     assert covered >= enough(runs, 0.95)
 
 
+def test_right_after_a_collection_grew_the_interval_holds_the_truth_without_a_new_answer() -> None:
+    """What was known before holds with each new item allowed for, and a few answers later the narrower of both does, too."""
+    runs = 60
+    covered, estimated = [0, 0], 0
+    for seed in range(runs):
+        vectors, labels = blobs((4, 16) * 12, noise=0.3, seed=seed)
+        order = np.argsort(labels % 3 == 0, kind="stable")  # a third of the classes is new
+        vectors, labels = np.ascontiguousarray(vectors[order]), labels[order]
+        known, oracle, truth = Constraints(), LabelOracle(labels, seed=seed), len(np.unique(labels))
+        before = make_counter("placing", vectors=vectors[:150], degree=degree(vectors[:150]), seed=seed)
+        drive(before, oracle, budget=120, constraints=known)
+        came_to = before.result()
+        row = {"estimate": came_to.estimate, "low": came_to.low, "high": came_to.high, "clusters_seen": came_to.certain_low}
+        kept = remembered(row, came_to.details, None)
+        after = make_counter("placing", vectors=vectors, degree=degree(vectors), seed=seed, earlier=(150,))
+        carried = Constraints()
+        carried.extend((u, v, value, f"before {name}") for u, v, value, name in known.links())
+        for place, budget in enumerate((0, 25)):
+            drive(after, oracle, budget=budget, constraints=carried)
+            found = with_earlier(after.result(), kept, len(vectors) - 150)
+            estimated += found.estimate is not None
+            covered[place] += found.low <= truth <= found.high
+    assert estimated == 2 * runs
+    assert min(covered) >= enough(runs, 0.95)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 50), st.integers(0, 30), st.integers(0, 30), st.integers(0, 80), st.integers(-5, 40))
+def test_what_was_known_before_is_used_only_where_the_new_order_says_less(
+    low: int, estimate: int, high: int, placed: int, more: int
+) -> None:
+    before = {"estimate": low + estimate, "low": low, "high": low + estimate + high, "clusters_seen": float(low)}
+    kept = remembered(before, {"items_placed": 40.0}, None)
+    for result in (CountResult(None, 1.0, 500.0, 0.95, placed, 0), CountResult(7.0, 4.0, 40.0, 0.95, placed, 9)):
+        found = with_earlier(result, kept, more)
+        if placed >= 40:
+            assert found == result
+        assert found.high - found.low <= max(result.high - result.low, estimate + high + abs(more))
+        assert found.estimate is None or found.low <= found.estimate <= found.high
+    assert remembered({**before, "estimate": None}, {}, None) is None
+
+
 # -- what a person sees -----------------------------------------------------------------------------------------------------
 
 
@@ -144,8 +188,15 @@ def test_extend_no_longer_kills_a_running_campaign(
     )
     with pytest.raises(WorkspaceError, match=r"cannot be replayed: 40 items more, 520 in all"):
         campaign.advance(strict=True)
+    said_before = campaign.result()
     campaign.advance()
     assert "epoch 2 since" in str(campaign.status().epoch)
+    if kind == "count":
+        now = campaign.result()
+        assert said_before["low"] is not None
+        assert now["estimate"] is not None, "300 answers, and no estimate yet"
+        assert now["low"] >= said_before["low"]
+        assert now["high"] <= said_before["high"] + MORE
     assert "40 items more, 520 in all" in str(campaign.status().epoch)
     folder = CampaignFolder(Workspace.open(workspace), "c")
     (_, epoch) = folder.epochs()

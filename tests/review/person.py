@@ -30,7 +30,8 @@ class Person:
         self.page.locator("#stage img, #login:not([hidden])").first.wait_for()
 
     def sees(self) -> tuple[str, ...]:
-        """The names of the items that are shown."""
+        """The names of the items that are shown, once their pictures are there: before, nobody can answer."""
+        self.page.locator("#stage:not([data-loading=true])").wait_for()
         names = self.page.locator("#stage .name").all_inner_texts()
         assert names, "nothing is shown"
         return tuple(names)
@@ -55,7 +56,8 @@ class Person:
         self.page.wait_for_function(f"shown => !({_SHOWN_IS})(shown) && document.querySelector('#stage .name')", arg=list(shown))
 
     def has_sheets_ahead(self, count: int) -> None:
-        """Wait until so many sheets lie in the browser behind the one that is shown."""
+        """Wait until so many sheets lie in the browser behind the one that is shown, all with their pictures."""
+        self.page.locator("#stage:not([data-loading=true])").wait_for()
         self.page.wait_for_function("count => Number(document.querySelector('#main').dataset.ahead) >= count", arg=count)
 
     def everything_is_saved(self) -> None:

@@ -37,6 +37,46 @@ def test_a_lease_that_is_over_goes_back_and_a_late_answer_counts_all_the_same(tm
     assert [s.candidates for s in desk.take("ben", 4)] == [s.candidates for s in held[1:]], "what is settled is taken off"
 
 
+def test_a_page_that_was_left_open_keeps_its_sheets_from_nobody(tmp_path: Path) -> None:
+    clock = Clock()
+    desk = plain_desk(make_folder(tmp_path, pairs(8)), clock=clock, lease_seconds=60.0)
+    left, mine = desk.take("ben", 4), desk.take("ana", 4)
+    answered: list[int] = []
+    for _ in range(30):  # ana answers; the page of ben, who is at lunch, asks for sheets every ten seconds
+        clock.wait(10)
+        assert len(desk.take("ben", 8, have=4)) <= len(left), "nothing more for somebody who is not there"
+        if mine:
+            answered += [candidate.question_id for candidate in mine[0].candidates]
+            desk.answer("ana", reply(mine[:1]))
+        mine = desk.take("ana", 8, share=True)
+    assert sorted(answered) == list(range(8)), "what he has on the screen comes to her, as the page says"
+    assert desk.attendance()[0] == 1, "nothing is chosen for him meanwhile"
+    ask(desk.folder, pairs(4, start=8))
+    assert len(desk.answer("ben", reply(left[:1], 0.0)).stored) == 1, "he is back: it is one vote more"
+    assert [sheet.candidates[0].question_id for sheet in desk.take("ben", 2, have=0)] == [8, 9]
+
+
+def test_who_waits_for_sheets_for_long_gets_the_next_ones(tmp_path: Path) -> None:
+    clock = Clock()
+    folder = make_folder(tmp_path, pairs(3))
+    desk = plain_desk(folder, clock=clock, lease_seconds=60.0)
+    assert len(desk.take("ana", 3)) == 3
+    for _ in range(30):
+        clock.wait(10)
+        desk.take("ana", 3)  # somebody who reloads the page, and is there
+        assert desk.take("ben", 8, have=0) == []
+    ask(folder, pairs(1, start=3))
+    assert len(desk.take("ben", 8, have=0)) == 1
+
+
+def test_questions_that_follow_from_an_open_one_come_last(tmp_path: Path) -> None:
+    questions = [Question(0, 1, 2), Question(1, 1, 9), Question(2, 2, 9), Question(3, 5, 9), Question(4, 2, 9, kind="rating")]
+    folder = make_folder(tmp_path, questions)
+    desk = plain_desk(folder)
+    desk.answer("ana", [Response(0, 1.0)])  # 1 and 2 are the same: what 1 is beside 9, 2 is, too
+    assert [sheet.candidates[0].question_id for sheet in desk.take("ana")] == [1, 4, 3, 2]
+
+
 def test_an_answer_is_stored_once_and_what_cannot_be_one_is_named(tmp_path: Path) -> None:
     folder = make_folder(tmp_path, [*pairs(3), Question(3, 10, 11, kind="rating")])
     desk = plain_desk(folder)

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from cccount_dist.campaign.campaign import Campaign
 from cccount_dist.sampling.types import Question
@@ -55,6 +55,30 @@ def test_same_and_different_cannot_be_pressed_for_a_picture_that_is_not_there(
     assert [row.value for row in ledger.answers(0)] == [None]
 
 
+def test_same_and_different_cannot_be_pressed_before_both_pictures_are_there(
+    browser: Browser, serve: Serve, workspace: Workspace
+) -> None:
+    start_campaign(workspace, "census", [Question(number, 2 * number, 2 * number + 1) for number in range(2)])
+    held: list[Route] = []
+    with serve(workspace) as server, browser.new_context() as context:
+        context.route("**/images/1?*", lambda route: held.append(route))  # a slow network: the picture on the right does not come
+        person = Person(context.new_page(), server.url)
+        person.page.goto(server.url)
+        expect(person.page.locator("#choices .same")).to_be_disabled(timeout=PATIENCE)
+        expect(person.page.locator("#choices .unsure")).to_be_enabled()
+        before = person.page.locator("#stage .name").all_inner_texts()
+        person.page.keyboard.press("s")
+        person.page.keyboard.press("d")
+        assert person.page.locator("#stage .name").all_inner_texts() == before, "nobody saw what they were asked about"
+        for route in held:
+            route.continue_()
+        expect(person.page.locator("#choices .same")).to_be_enabled(timeout=PATIENCE)
+        assert person.press("s") == tuple(before)
+        person.everything_is_saved()
+    rows = Campaign.open(workspace.location, "census").ledger.rows()
+    assert [(row.question_id, row.value) for row in rows] == [(0, 1.0)]
+
+
 @pytest.fixture
 def photos(tmp_path: Path) -> Path:
     random = np.random.default_rng(0)
@@ -73,7 +97,7 @@ def test_verify_knows_that_photographs_moved_and_relocate_finds_them(photos: Pat
     found = verify(place)["problems"]
     assert [Path(one["path"]).name for one in found] == ["a", "b"]
     assert found[0]["problem"] == "2 pictures are missing here, or shorter than before; the first: 1.png"
-    assert f"`cccount relocate {place} NEW_FOLDER`" in found[0]["repair"]
+    assert f"`cccount relocate {place} --images DIR`" in found[0]["repair"]
     before = Workspace.open(place).collection()
     dry = cccount("relocate", place, tmp_path / "archive", "--dry-run", "--json")
     assert dry.json == {"workspace": place, "moved": 3, "missing": [], "dry_run": True}
@@ -88,6 +112,19 @@ def test_verify_knows_that_photographs_moved_and_relocate_finds_them(photos: Pat
     assert problem["problem"].startswith("a picture is missing here")
 
 
+def test_relocate_finds_the_one_card_of_several_that_moved(photos: Path, tmp_path: Path) -> None:
+    place = str(tmp_path / "ws")
+    initialise(place, images=str(photos))
+    second = Path(shutil.copytree(photos / "a", tmp_path / "second" / "DCIM"))
+    assert cccount("extend", place, "--images", tmp_path / "second", "--prefix", "June/").code == 0
+    second.parent.rename(tmp_path / "card two")
+    shown = cccount("relocate", place, "--images", tmp_path / "card two")
+    assert (shown.code, shown.out) == (0, "2 pictures are taken from there now.\n"), shown.err
+    after = Workspace.open(place).collection()
+    assert after.uri(after.ids.index("June/DCIM/1.png")) == str(tmp_path / "card two/DCIM/1.png")
+    assert verify(place)["ok"]
+
+
 def test_relocate_takes_no_other_pictures(photos: Path, tmp_path: Path) -> None:
     place = str(tmp_path / "ws")
     initialise(place, images=str(photos))
@@ -99,4 +136,4 @@ def test_relocate_takes_no_other_pictures(photos: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot be the picture of a/2\.png"):
         relocate(place, str(tmp_path / "archive"))
     assert Workspace.open(place).collection().table.equals(before)
-    assert cccount("relocate", place).line.endswith("cccount relocate WORKSPACE NEW_FOLDER")
+    assert cccount("relocate", place).line.endswith("cccount relocate WORKSPACE --images DIR")

@@ -130,6 +130,8 @@ class ClusterKind(CampaignKind[ClusterOptions]):
 
     def found(self, row: Mapping[str, Any], goal: "Goal") -> str:
         expected, noun = row.get("expected_classes"), noun_of(goal, GROUP)
+        if not row["clusters"]:
+            return "no groups yet"
         if (count := CountBounds.of(row)) is not None and goal.noun is not None:
             return f"{GROUP.of(row['clusters'])}, {noun.about(count.estimate, count.low, count.high)}"
         if expected is None or goal.noun is None:

@@ -45,7 +45,7 @@ class ClusterOutcome(CampaignOutcome):
         noun = Noun("class", "classes") if self.noun is None else read_noun(self.noun)
         called = GROUP if self.noun is None or self.expected_classes is not None else noun
         paid = f"from {answers_words(self.questions, self.glances)} and {self.inferred:,} free ones ({self.method})"
-        text = f"{called.of(self.clusters)}, {paid}."
+        text = f"{called.of(self.clusters) if self.clusters else 'No groups yet'}, {paid}."
         if self.quality is not None:
             text += f" {self.quality.words()}"
         if self.count is not None:

@@ -83,8 +83,8 @@ class CountOutcome(CampaignOutcome):
         paid = f"from {answers_words(self.questions, self.glances)} and {self.inferred:,} free ones ({self.method})"
         lines = [f"{found[:1].upper()}{found[1:]}, {self.level:.0%} sure, {paid}."]
         if self.clusters_seen > 1:
-            hours = f"about {time_words(self.human_seconds)} of a person's time"
-            lines.append(f"{self._noun.of(round(self.clusters_seen))} were seen; {hours}.")
+            hours = f"; about {time_words(self.human_seconds)} of a person's time" if self.human_seconds else ""
+            lines.append(f"{self._noun.of(round(self.clusters_seen))} were seen{hours}.")
         return lines
 
     @property

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cccount_dist.campaign.inputs import neighbor_lists
 from cccount_dist.campaign.runner import CampaignRunner, State
 from cccount_dist.counting.forecast import forecast_questions
+from cccount_dist.counting.grown import remembered, with_earlier
 from cccount_dist.counting.methods import counting_method, make_counter
 from cccount_dist.counting.placing.underway import EAGER
 from cccount_dist.counting.result import CountResult
@@ -74,9 +75,15 @@ class CountRunner(CampaignRunner[CountResult]):
         """
         result = self.sampler.result()
         if not self.complete:
-            return result if self.folder.goal().target_width is None else result.at_stop()
+            result = result if self.folder.goal().target_width is None else result.at_stop()
+            return with_earlier(result, self.epoch.found, self.more_items)
         exact = float(self.ledger.constraints.clusters(self.countable))
         return replace(result, estimate=exact, low=exact, high=exact, certain_low=exact)
+
+    def found_so_far(self) -> dict[str, float] | None:
+        last, written = self.folder.last_row(ESTIMATES), self.folder.read_result(DETAILS)
+        details = {} if written is None else json.loads(written)["details"]
+        return None if last is None else remembered(last, details, self.epoch.found)
 
     def reached_target(self, goal: Goal) -> bool | None:
         return None if goal.target_width is None else self.result().relative_width <= goal.target_width

@@ -174,22 +174,30 @@ export function unseen(sheet) {
   return itemsOf(sheet).filter((_, place) => sheet.pictures[place].lost);
 }
 
-/** An element that is ready to be shown; `element` changes to an explanation if the picture cannot be had, and `lost` is called. */
-function picture(item, address, lost) {
+/** Whether a picture of the sheet is still on its way: nobody can say what they have not seen. */
+export function loading(sheet) {
+  return sheet.pictures.some((picture) => !picture.seen && !picture.lost);
+}
+
+/** An element that is ready to be shown; `element` changes to an explanation if the picture cannot be had. `known` is called when that is clear. */
+function picture(item, address, known) {
   if (!address) return { element: missing(item, "This item has no picture."), lost: true };
   const image = new Image();
   image.alt = item.name;
   image.draggable = false;
   image.decoding = "sync"; // it is decoded by the time it is shown; drawing must not wait for another frame
   image.src = address;
-  const entry = { element: image };
-  image.decode().catch(() => {
-    if (image.naturalWidth) return; // decoding was put off, the picture is there
-    entry.element = missing(item, "This picture cannot be shown.");
-    entry.lost = true;
-    if (image.isConnected) image.replaceWith(entry.element);
-    lost();
-  });
+  const entry = { element: image, seen: false };
+  image
+    .decode()
+    .catch(() => null) // it may just have been put off: then the picture is there
+    .then(() => {
+      entry.seen = image.naturalWidth > 0;
+      entry.lost = !entry.seen;
+      if (entry.lost) entry.element = missing(item, "This picture cannot be shown.");
+      if (entry.lost && image.isConnected) image.replaceWith(entry.element);
+      known();
+    });
   return entry;
 }
 

@@ -8,7 +8,7 @@ import { History } from "./history.js";
 import { Keys, nameOf, shown } from "./keys.js";
 import { Look } from "./look.js";
 import { newId, Outbox } from "./outbox.js";
-import { itemsOf, Queue, refine, unseen } from "./queue.js";
+import { itemsOf, loading, Queue, refine, unseen } from "./queue.js";
 import { sheetKind } from "./sheets.js";
 import { Stage } from "./stage.js";
 import { Tally } from "./tally.js";
@@ -163,9 +163,11 @@ export class Review {
   drawUnseen() {
     const lost = this.sheet ? unseen(this.sheet) : [];
     const blind = lost.length > 0 && this.isBlind(lost);
+    const waits = Boolean(this.sheet) && loading(this.sheet);
     find("stage").dataset.unseen = lost.length;
+    find("stage").dataset.loading = waits;
     for (const button of find("choices").querySelectorAll("button.choice, input")) {
-      button.disabled = blind && !button.classList.contains("unsure");
+      button.disabled = (blind || waits) && !button.classList.contains("unsure");
     }
     const names = lost.map((item) => item.name).join(", ");
     find("unseen").textContent = lost.length ? `Cannot be shown: ${names}. ${blind ? "Answer unsure, or flag it." : "It is left unsure."}` : "";
@@ -184,7 +186,7 @@ export class Review {
 
   /** How many sheets could still be answered if the connection died now. */
   noteAhead() {
-    find("main").dataset.ahead = this.queue.ready.length;
+    find("main").dataset.ahead = this.queue.ready.filter((sheet) => !loading(sheet)).length;
   }
 
   setMode(mode) {
@@ -229,6 +231,7 @@ export class Review {
   answer(values, words, clicks = []) {
     const { sheet } = this;
     if (!sheet) return;
+    if (loading(sheet) && values.some((value) => value !== null)) return this.say("A picture is still on its way.");
     const lost = unseen(sheet);
     if (lost.length && this.isBlind(lost) && values.some((value) => value !== null)) {
       return this.say("A picture cannot be shown: answer unsure, or flag it.");

@@ -136,7 +136,7 @@ def test_sizes_ways_forecast_pages_and_warnings_are_shown() -> None:
     )
     page = check(report_page(facts))
     for said in (
-        "134 random items were placed in 9 clusters; 2 clusters of them were drawn only once",
+        "134 random items show 9 clusters; 2 of them were drawn only once",
         "Take care. The ways to count do not meet <b>.",
         "About 2,300 answers in all (a page counts as the pairs that take as long), 5.8 hours, would bring it to ±10 %.",
         "100 pairs at 9 s, 40 pages at 30 s",
