@@ -52,13 +52,12 @@ class Activity:
             goes_on = page is not None and self._last == (name, page)
             self._worked(name, answers, looks=len(answers) if page is None else int(not goes_on))
             took = [row.seconds for row in answers if row.seconds > 0.0]
-            self._last = None if page is None else (name, page)
+            self._last = (name, page) if page is not None and took else None
             if page is None:
                 self._pairs.extend(took)
             elif took:
-                before = self._pages.pop() if goes_on and self._pages else PageLook(0.0, 0, 0)
-                this = PageLook(sum(took), len(answers), sum(map(_clicks, answers)))
-                self._pages.append(PageLook(*(one + more for one, more in zip(before, this, strict=True))))
+                seconds, cells, clicks = self._pages.pop() if goes_on else PageLook(0.0, 0, 0)
+                self._pages.append(PageLook(seconds + sum(took), cells + len(answers), clicks + sum(map(_clicks, answers))))
 
     def _worked(self, name: str, rows: Sequence[LoggedAnswer], looks: int) -> None:
         person = self._people.setdefault(name, _Person())

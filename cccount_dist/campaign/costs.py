@@ -12,6 +12,7 @@ from statistics import median
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 PAGE, CELL, CLICK = (
     6.0,
@@ -72,7 +73,7 @@ def learn_costs(
     pair = _pulled(pairs, pair_seconds)
     first = np.array([PAGE, CELL, CLICK]) * page_seconds / (PAGE + CELL * FULL_CELLS + CLICK * FULL_CLICKS)
     if not pages:
-        return Costs(pair, *first.tolist(), page_seconds, len(pairs), 0)
+        return _costs(pair, first, page_seconds, len(pairs), 0)
     parts = np.array([[1.0, look.cells, look.clicks] for look in pages])
     ratio = np.array([look.seconds for look in pages]) / (parts @ first)
     ratio = np.minimum(ratio, _CUT * np.median(ratio))
@@ -86,7 +87,12 @@ def learn_costs(
     wanted = np.concatenate([ratio * (parts @ first) * weight, np.ones(3) / _SPREAD, [_FIRST**0.5 / _SPREAD]])
     factors, _ = nnls(rows, wanted)
     learnt = factors * scaled
-    return Costs(pair, *learnt.tolist(), float((parts @ learnt).mean()), len(pairs), len(pages))
+    return _costs(pair, learnt, float((parts @ learnt).mean()), len(pairs), len(pages))
+
+
+def _costs(pair: float, parts: NDArray[np.float64], whole: float, pairs: int, pages: int) -> Costs:
+    page, cell, click = parts.tolist()
+    return Costs(pair, page, cell, click, whole, pairs, pages)
 
 
 def _pulled(seconds: Sequence[float], first: float) -> float:

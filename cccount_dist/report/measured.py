@@ -39,10 +39,16 @@ class QualityOutcome:
         """Return what a row of the course says; None before it can be honest, and for methods that do not measure it."""
         if row.get("right") is None:
             return None
-        pairs = [row.get(f"{name}{end}") for name in ("precision", "recall") for end in ("", "_low", "_high")]
-        first = row.get("least_sure") or (), row.get("doubtful") or ()
+        pairs = {f"{name}{end}": row.get(f"{name}{end}") for name in ("precision", "recall") for end in ("", "_low", "_high")}
         return cls(
-            row["right"], row["right_low"], row["right_high"], *pairs, row.get("random_pages") or 0, row.get("hour"), *first
+            row["right"],
+            row["right_low"],
+            row["right_high"],
+            **pairs,
+            random_pages=row.get("random_pages") or 0,
+            hour=row.get("hour"),
+            least_sure=row.get("least_sure") or (),
+            doubtful=row.get("doubtful") or (),
         )
 
     def words(self) -> str:

@@ -122,7 +122,7 @@ def test_what_random_sheets_say_of_the_groups_is_in_json_progress_and_report_onc
     (file,) = write_reports(place, "c")["files"]
     page = Path(file).read_text()
     assert "About 91 % of the items are in the right group (86 to 95 %)" in page
-    assert "Measured on 8 random pages" in page
+    assert "Measured on 8\N{NO-BREAK SPACE}random pages" in page
 
 
 def test_labels_can_answer_sheets_and_take_as_long_as_is_assumed(workspace: Path) -> None:

@@ -101,6 +101,12 @@ class Marker(Person):
             expect(until).to_be_visible()
         session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
+    def has_pictures(self, anchors: int) -> None:
+        """Wait until the browser has the first pictures of so many sheets, and every picture of a cell."""
+        loaded = "side => new Set(performance.getEntriesByType('resource').map(e => e.name).filter(n => n.includes(side))).size"
+        for side, count in (("side=512", anchors), ("side=256", 47)):
+            self.page.wait_for_function(f"([side, count]) => ({loaded})(side) >= count", arg=[side, count])
+
     def sees_all(self) -> None:
         self.page.locator(".marks").evaluate("box => box.scrollTo(0, box.scrollHeight)")
         expect(self.page.locator(".choice.submit")).not_to_contain_text("more")
@@ -123,6 +129,7 @@ def test_thirty_sheets_by_keys_mouse_and_fingers_with_a_dead_network_and_undo(
             by_keys(ana)
             ana.everything_is_saved()
             ana.has_sheets_ahead(7)
+            ana.has_pictures(anchors=len(ana.sheets) + 8)
             context.set_offline(offline=True)
             by_mouse(ana)
             expect(ana.page.locator("#saved")).to_contain_text("not saved yet")

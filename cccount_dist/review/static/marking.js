@@ -86,7 +86,8 @@ registerSheet("marking", {
   answers(action) {
     endNumber();
     if (action === "submit" && below().length) {
-      box.scrollBy({ top: box.clientHeight * 0.9, behavior: "smooth" });
+      const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
+      box.scrollBy({ top: box.clientHeight * 0.9, behavior });
       return null;
     }
     if (action !== "submit" && action !== "rest") return null;
@@ -349,7 +350,10 @@ function enlarge(place) {
     say: (mark) => toggle(place, mark),
     flag: () => flag(place),
     go: enlarge,
-    closed: () => byKeys && cells[at]?.focus(),
+    closed: () => {
+      stroked = false; // the finger that rested is long away
+      if (byKeys) cells[at]?.focus();
+    },
   };
   const detail = { place, show: (pictures) => closer.show(place, pictures, host) };
   box.dispatchEvent(new CustomEvent("enlarge", { bubbles: true, detail }));

@@ -203,7 +203,7 @@ function drawFigures(s) {
 /** What answers take people: as learnt from so many of them, or as assumed until then. */
 function costRows({ pairs, pages, costs }) {
   const from = (count) => (count ? `from ${plural(count, "answer")}` : "assumed until it is measured");
-  const parts = `${number(costs.page, 1)} s, ${number(costs.cell, 2)} s a cell and ${number(costs.click, 2)} s a click`;
+  const parts = `${number(costs.page, 1)} s, and ${number(costs.cell, 2)} s a cell and ${number(costs.click, 2)} s a click`;
   const minutes = (costs.pair * pairs + costs.whole_page * pages) / 60;
   const spent = minutes < 90 ? `${number(minutes)} min` : `${number(minutes / 60, 1)} h`;
   return [
