@@ -225,6 +225,7 @@ def _record(facts: CountFacts) -> Html:
         ("Started", settings.started_at),
         *epoch_rows(facts.epochs),
         ("Started with", f"cccount {settings.version}"),
+        *([("Preset", settings.preset)] if settings.preset else []),
         *((f"Parameter {name}", str(value)) for name, value in settings.parameters.items()),
         *((f"Fingerprint of {name}", element("code", value)) for name, value in settings.fingerprints.items()),
     ]

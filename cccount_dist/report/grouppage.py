@@ -221,6 +221,7 @@ def _how(facts: GroupingFacts) -> Html:
         ("Seed", str(settings.seed)),
         ("Started", f"{settings.started_at} with cccount {settings.version}"),
         *epoch_rows(facts.epochs),
+        *([("Preset", settings.preset)] if settings.preset else []),
         *((f"Parameter {name}", str(value)) for name, value in settings.parameters.items()),
         *((f"Fingerprint of {name}", element("code", value)) for name, value in settings.fingerprints.items()),
     ]
