@@ -109,7 +109,7 @@ def _rating(
 
     return Method(
         name, KIND, said, build, SpectralParameters, ("ratings",), ("clusters", "vectors"), SPECTRAL_PAPER,
-        also_needs=also_needs, explained=explained,
+        also_needs=also_needs, explained=explained, presets=IU_RED_PRESETS,
     )  # fmt: skip
 
 
@@ -123,6 +123,16 @@ HACC_PRINTED: Mapping[str, Scalar] = {
     "runs": 100, "finer": False, "smoothing": False, "pooling": False, "condense": "kmeans", "unlikely": 0.0, "stop": 1e-9,
     "effects": "exact", "open": 1,
 }  # fmt: skip
+# Algorithm 1: zero for what is missing, from W = I, a similarity is what was said; "paper-noisy" is section 5 (up to three
+# ratings, where they help), "paper-median" three of every pair, as for figure 5a.
+IU_RED_PRINTED: Mapping[str, Scalar] = {
+    "repeats": 1, "floor": 0.0, "missing": "zero", "begin": "identity", "estimate": "median", "open": 1,
+}  # fmt: skip
+IU_RED_PRESETS: Mapping[str, Mapping[str, Scalar]] = {
+    PAPER: IU_RED_PRINTED,
+    "paper-noisy": {**IU_RED_PRINTED, "repeats": 3},
+    "paper-median": {**IU_RED_PRINTED, "repeats": 3, "repeating": "always"},
+}
 SPECTRAL_PAPER = "IU-RED active spectral clustering"
 _ON_VECTORS: tuple[Need, ...] = ("vectors", "neighbors")
 for _method in (

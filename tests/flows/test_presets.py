@@ -17,7 +17,7 @@ from flows.stages.methods import list_methods
 from storage.errors import InputError
 from tests.flows.conftest import cccount
 
-WITH_PAPER = {"nis", "nested-mc"}
+WITH_PAPER = {"nis", "nested-mc", "apc", "hacc", "iu-red", "iu-red-pure", "s-and-t", "active"}
 
 
 @pytest.mark.parametrize("method", [one for one in METHODS if one.presets], ids=lambda one: f"{one.kind} {one.name}")
