@@ -17,6 +17,7 @@ from cccount_dist.report.wording import (
     against_truth,
     caution,
     cost,
+    cost_rows,
     duration,
     ends,
     epoch_rows,
@@ -191,6 +192,7 @@ def _how(facts: CountFacts) -> Html:
         ("Contradictions", _contradictions(facts)),
         ("Open questions", f"{facts.pending:,}"),
         ("Effort", cost(facts)),
+        *cost_rows(facts.price, facts.effort, goal),
     ]
     if goal.target_width is not None:
         rows.insert(2, ("Wanted width", f"{percent(goal.target_width)} of the estimate"))

@@ -105,8 +105,11 @@ class ProgramSampler(Generic[R]):
             self._wants = next(self._program, None)
             self._finished = self._wants is None
         while self._wants is not None:
-            known = self._known.known(self._wants[0], self._wants[1])
-            if known is None and not self._was_unsure(self._wants):
+            # A pair that nobody could tell stays so, also when it follows from later answers: a program that is run anew is told
+            # what it was told.
+            unsure = self._was_unsure(self._wants)
+            known = None if unsure else self._known.known(self._wants[0], self._wants[1])
+            if known is None and not unsure:
                 break
             try:
                 self._wants = self._program.send(known)

@@ -5,7 +5,8 @@
 w = 2 is the product over ordered pairs of equation 1. Where the paper is silent: the first candidates of the random order are the
 first centroids; of equal swaps and of equal utilities the first counts, between-class pairs before within-class ones; λ is
 guessed from K unless it is told; a pair about which nobody could tell keeps its probability and is not asked again. Subclusters
-may overlap, as they may in the paper. Memory 17 R² bytes for a restricted set of R; time O(K R) for a swap and a question.
+may overlap, as in the paper; in the result an image stands where its centroid is nearest, and elsewhere a place is
+empty. Memory 17 R² bytes for a restricted set of R; time O(K R) for a swap and a question.
 """
 
 from dataclasses import dataclass
@@ -70,15 +71,29 @@ class RunningSubclustering:
             self._assign(k)
 
     def result(self) -> Subclusters:
-        filled = self.members != EMPTY
+        members = self._without_overlap()
+        filled = members != EMPTY
         checked = np.zeros(filled.shape, np.bool_)
         distance = np.full(filled.shape, np.nan)
-        for k, (centroid, *_) in enumerate(self.members.tolist()):
-            row = self.members[k][filled[k]]
+        for k, (centroid, *_) in enumerate(members.tolist()):
+            row = members[k][filled[k]]
             distance[k, filled[k]] = self._candidates.distances_to(centroid, row)
             checked[k, filled[k]] = [item == centroid or self._said.get(_pair(centroid, item)) == SAME for item in row.tolist()]
-        surplus = np.zeros(len(self.members), np.bool_)
-        return Subclusters(self.members.copy(), checked, distance, surplus, self.scale, len(self._candidates))
+        surplus = np.zeros(len(members), np.bool_)
+        return Subclusters(members, checked, distance, surplus, self.scale, len(self._candidates))
+
+    def _without_overlap(self) -> Int64s:
+        """Return the members with each image in one subcluster: its own, or the first of those whose centroid is nearest."""
+        members = self.members.copy()
+        centroids = members[:, 0]
+        for item in np.unique(members[members != EMPTY]).tolist():
+            rows = np.flatnonzero((members == item).any(axis=1))
+            if len(rows) > 1:
+                own = np.flatnonzero(centroids == item)
+                kept = int(own[0]) if len(own) else int(rows[self._candidates.distances_to(item, centroids[rows]).argmin()])
+                for k in rows[rows != kept].tolist():
+                    members[k][members[k] == item] = EMPTY
+        return members
 
     # -- passive: section 4.2 -------------------------------------------------------------------------------------------
 

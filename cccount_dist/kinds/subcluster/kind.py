@@ -133,9 +133,9 @@ class SubclusterKind(CampaignKind[SubclusterOptions]):
         self,
         folder: "CampaignFolder",
         collection: "Collection",
-        price: float | None = None,  # noqa: ARG002  pictures cost nothing
+        price: float | None = None,
         progress: Progressing = silent,
     ) -> bytes:
         from cccount_dist.kinds.subcluster.sheet import sheet_of
 
-        return sheet_of(folder, collection, progress)
+        return sheet_of(folder, collection, price, progress)
