@@ -3,6 +3,7 @@
 Campaign           a campaign of a workspace: ask, tell, advance, result, report
 ClusterCounter     how many clusters there are, in memory, by scikit-learn's conventions
 PairwiseClusterer  which items belong together, in the same way
+Subclusterer       a few clean items of each class, in the same way
 Response           what somebody answered
 """
 
@@ -13,14 +14,16 @@ if TYPE_CHECKING:
     from cccount_dist.campaign.campaign import Campaign, Response
     from cccount_dist.estimators.clusterer import PairwiseClusterer
     from cccount_dist.estimators.counter import ClusterCounter
+    from cccount_dist.estimators.subclusterer import Subclusterer
 
 _HOMES = {
     "Campaign": "cccount_dist.campaign.campaign",
     "ClusterCounter": "cccount_dist.estimators.counter",
     "PairwiseClusterer": "cccount_dist.estimators.clusterer",
     "Response": "cccount_dist.campaign.campaign",
+    "Subclusterer": "cccount_dist.estimators.subclusterer",
 }
-__all__ = ["Campaign", "ClusterCounter", "PairwiseClusterer", "Response"]
+__all__ = ["Campaign", "ClusterCounter", "PairwiseClusterer", "Response", "Subclusterer"]
 
 
 def __dir__() -> list[str]:

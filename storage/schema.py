@@ -208,6 +208,9 @@ GROUPINGS = TableSpec("groupings", (
     Column("expected_classes", pa.float64(), "as a count: without groups that are probably parts of others", required=False,
            later=True),
     Column("against", pa.int64(), "sure answers that the groups go against: they contradict others", required=False, later=True),
+    Column("jcc", pa.float64(), "Jaccard's coefficient of pairs, with the labels, if any", required=False, later=True),
+    Column("rwcp", pa.float64(), "share of the items that are well placed, by the labels, when it stopped last", required=False,
+           later=True),
     Column("glances", pa.int64(), "sheets that were answered", required=False, later=True),
     *(Column(name + end, pa.float64(), what + which, required=False, later=True)
       for name, what in _MEASURED.items() for end, which in _ENDS.items()),

@@ -69,6 +69,7 @@ class Settings(TomlFile):
     fingerprints: dict[str, str]
     overlap: int | None = None  # people who answer each question; None: one
     revision: int | None = None  # of the method; None: the first
+    preset: str | None = None  # the method's preset that the parameters were made from, for people
     knowledge: int | None = None  # 1: the sampler is told what is known from elsewhere; None: only when it asks for it
 
     def check(self) -> None:

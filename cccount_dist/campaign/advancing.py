@@ -183,5 +183,6 @@ def _settings(options: CampaignOptions, parameters: dict[str, Scalar], inputs: I
         fingerprints=inputs.fingerprints,
         overlap=options.overlap if options.overlap != 1 else None,
         revision=options.chosen.revision,
+        preset=options.preset,
         knowledge=KNOWLEDGE,
     )

@@ -62,6 +62,11 @@ class CampaignOptions(Options):
         Option("For the method (`cccount methods NAME` lists them); several times.", metavar="NAME=VALUE", part="call"),
     ] = ()
 
+    preset: Annotated[
+        str | None,
+        Option("A named setting of the method: paper is the algorithm as printed.", metavar="NAME", part="settings"),
+    ] = None
+
     noun: Annotated[
         str | None,
         Option(
@@ -98,6 +103,11 @@ class CampaignOptions(Options):
         """Parameters of the method that were given by name: `--parameter NAME=VALUE`."""
         return named_values(self.parameter)
 
+    def given_to(self, method: Method) -> dict[str, Scalar]:
+        """The method's parameters: those of the preset, of `--parameter`, of options of their own; a later one wins."""
+        said = self.named | {name: value for name, value in self.own.items() if method.has(name) and not self.is_of_kind(name)}
+        return method.preset(self.preset, said) | said
+
     @property
     def own(self) -> dict[str, Scalar]:
         """Parameters that are options of their own and were given."""
@@ -114,7 +124,7 @@ class CampaignOptions(Options):
             one.name: f"--{one.flag}" for one in declared(type(self)) if one.option.part == "parameter" and method.has(one.name)
         }
         try:
-            method.read({**self.named, **{name: value for name, value in self.own.items() if name in own}})
+            method.read(self.given_to(method))
         except InputError as error:
             if own and any(not method.has(name) for name in self.named):
                 raise InputError(f"{error}; {method.name} has {listed(list(own.values()), ' and ')}") from error
@@ -133,9 +143,8 @@ class CampaignOptions(Options):
         method = self.chosen
         self.check_method(method)
         start = Start(simulated=self.oracle != PEOPLE, error_rate=self.error_rate, overlap=self.overlap or 1)
-        of_method = {name: value for name, value in self.own.items() if method.has(name)}
         of_kind = {name: value for name, value in self.own.items() if self.is_of_kind(name)}
-        return of_kind | method.frozen({**self.named, **of_method}, start)
+        return of_kind | method.frozen(self.given_to(method), start)
 
     def goal(self) -> Goal:
         """How far the campaign should go, and who answers."""
@@ -150,6 +159,7 @@ def require_same(options: CampaignOptions, settings: Settings, campaign: str) ->
         raise InputError(f"campaign {campaign!r} is a {settings.kind} campaign: choose another --campaign name")
     frozen: dict[str, Value] = {"method": settings.method, "seed": settings.seed, "level": settings.level}
     frozen["overlap"] = settings.overlap or 1
+    frozen["preset"] = settings.preset
     wanted: dict[str, Value] = {}
     for one in declared(type(options)):
         if one.option.part in ("settings", "parameter"):
@@ -164,5 +174,5 @@ def require_same(options: CampaignOptions, settings: Settings, campaign: str) ->
 
 def _changed(campaign: str, name: str, given: Value, frozen: Mapping[str, Value], *, named: bool) -> str:
     option = f"--parameter {name}=" if named else f"--{name.replace('_', '-')} "
-    said = f"with {option}{frozen[name]}, not {given}" if name in frozen else f"without {option}{given}"
+    said = f"with {option}{frozen[name]}, not {given}" if frozen.get(name) is not None else f"without {option}{given}"
     return f"campaign {campaign!r} was started {said}: leave the option out to go on, or choose another --campaign name"

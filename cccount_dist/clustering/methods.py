@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from cccount_dist.clustering.apc.parameters import ApcParameters
+from cccount_dist.clustering.apc.parameters import EPSILON, ApcParameters
 from cccount_dist.clustering.evidence.parameters import EvidenceParameters, given_rates
 from cccount_dist.clustering.hacc.parameters import HaccParameters
 from cccount_dist.clustering.spectral.parameters import SpectralParameters, check_items
-from cccount_dist.sampling.methods import AUTO, Method, Need, Start, find_method, methods_of, register_method
+from cccount_dist.sampling.methods import AUTO, PAPER, Method, Need, Start, find_method, methods_of, register_method
 from cccount_dist.sampling.settling import CONFIDENT
 from cccount_dist.sampling.types import Sampler
 from storage.errors import InputError
@@ -66,6 +66,11 @@ def _started(given: Mapping[str, Scalar], start: Start) -> Mapping[str, Scalar]:
     return given if start.simulated else {"open": OPEN, **given}
 
 
+def _started_apc(given: Mapping[str, Scalar], start: Start) -> Mapping[str, Scalar]:
+    """The printed form asks one question after the other, whoever answers."""
+    return given if given.get("form") == "printed" else _started(given, start)
+
+
 def _hacc(inputs: GroupingInputs, given: HaccParameters) -> "Sampler[Grouping]":
     from cccount_dist.clustering.hacc.build import hacc
 
@@ -104,10 +109,30 @@ def _rating(
 
     return Method(
         name, KIND, said, build, SpectralParameters, ("ratings",), ("clusters", "vectors"), SPECTRAL_PAPER,
-        also_needs=also_needs, explained=explained,
+        also_needs=also_needs, explained=explained, presets=IU_RED_PRESETS,
     )  # fmt: skip
 
 
+# Section 4.1 and table 5: T = 2, ε = e⁻⁴, τ = .7; P_l by the rule of appendix C.1, P₊ as in equation 4.
+APC_PRINTED: Mapping[str, Scalar] = {
+    "form": "printed", "probability": "plus", "added": 0.0, "threshold": 0.0, "compactness": 0.7, "epochs": 2, "epsilon": EPSILON,
+}  # fmt: skip
+# Equation 2 with S = 100 runs at K, one question at a time, H1 (which leaves out pairs that never fell together: P = 0 gains
+# nothing), and the stop that section 4.1 names: no answer would change the clustering.
+HACC_PRINTED: Mapping[str, Scalar] = {
+    "runs": 100, "finer": False, "smoothing": False, "pooling": False, "condense": "kmeans", "unlikely": 0.0, "stop": 1e-9,
+    "effects": "exact", "open": 1,
+}  # fmt: skip
+# Algorithm 1: zero for what is missing, from W = I, a similarity is what was said; "paper-noisy" is section 5 (up to three
+# ratings, where they help), "paper-median" three of every pair, as for figure 5a.
+IU_RED_PRINTED: Mapping[str, Scalar] = {
+    "repeats": 1, "floor": 0.0, "missing": "zero", "begin": "identity", "estimate": "median", "open": 1,
+}  # fmt: skip
+IU_RED_PRESETS: Mapping[str, Mapping[str, Scalar]] = {
+    PAPER: IU_RED_PRINTED,
+    "paper-noisy": {**IU_RED_PRINTED, "repeats": 3},
+    "paper-median": {**IU_RED_PRINTED, "repeats": 3, "repeating": "always"},
+}
 SPECTRAL_PAPER = "IU-RED active spectral clustering"
 _ON_VECTORS: tuple[Need, ...] = ("vectors", "neighbors")
 for _method in (
@@ -118,12 +143,14 @@ for _method in (
     ),
     Method(
         "apc", KIND, "Active probabilistic clustering; never told K, takes every answer as true.", _apc, ApcParameters,
-        _ON_VECTORS, paper="Active probabilistic clustering", believes=True, prepares=True, started=_started,
+        _ON_VECTORS, paper="Active probabilistic clustering", believes=True, prepares=True, started=_started_apc,
+        presets={PAPER: APC_PRINTED},
         explained="Active probabilistic clustering: many pure clusters, joined and split by answers about their central items.",
     ),
     Method(
         "hacc", KIND, "Active-HACC: needs K, or takes a count's estimate; takes every answer as true.", _hacc, HaccParameters,
         (*_ON_VECTORS, "clusters"), paper="Active-HACC", believes=True, prepares=True, consensus=True, started=_started,
+        presets={PAPER: HACC_PRINTED, "paper-h2": {**HACC_PRINTED, "effects": "local"}},
         explained="Active hierarchical clustering: the question whose answer is expected to change the clusters most.",
     ),
     _rating(

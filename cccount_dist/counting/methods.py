@@ -15,7 +15,7 @@ from cccount_dist.counting.parameters import (
     ReleasedNestedParameters,
     ReleasedNisParameters,
 )
-from cccount_dist.sampling.methods import AUTO, Method, Start, find_method, methods_of, register_method
+from cccount_dist.sampling.methods import AUTO, PAPER, Method, Start, find_method, methods_of, register_method
 from cccount_dist.sampling.types import Sampler
 from storage.settings import Scalar
 
@@ -34,6 +34,11 @@ WHY_DEFAULT = (
     "hardly the same once five matches have taught it which those are, and counts what may be missed by it"
 )
 NIS_PAPER = "Nested importance sampling"
+# Section 4 of the paper: N : M = 1 : 7, correlation of k-means soft assignments (equations 10 and 11), σ = 7 for ResNet50. The
+# length of those features is not printed; pooled ResNet50 features are about 30 long, and σ acts only beside a length.
+NIS_PRINTED: Mapping[str, Scalar] = {
+    "ratio": 7.0, "alpha": 0.5, "uniform": 0.0, "similarity": "soft", "clusters": 0, "sigma": 7.0, "length": 30.0,
+}  # fmt: skip
 TWICE = 2  # confirmations show other pictures; where a cluster has no other, its only one is shown once more
 LANES = 512  # items under way at once when people answer, if so many questions are wanted: nobody waits for anybody
 
@@ -88,13 +93,13 @@ for _method in (
         title="Placing random items", explained=explained.PLACING,
     ),
     Method(
-        "nis", KIND, "Nested importance sampling, as printed.", _paper("build_nis"), NisParameters, ("vectors", "degrees"),
-        paper=NIS_PAPER,
+        "nis", KIND, "Nested importance sampling; --preset paper: as printed.", _paper("build_nis"), NisParameters,
+        ("vectors", "degrees"), paper=NIS_PAPER, presets={PAPER: NIS_PRINTED},
         title="Nested importance sampling", explained=explained.NIS, early=explained.EARLY,
     ),
     Method(
         "nested-mc", KIND, "Nested Monte Carlo, the paper's baseline.", _paper("build_nested_mc"), NestedParameters,
-        paper=NIS_PAPER,
+        paper=NIS_PAPER, presets={PAPER: {"ratio": 7.0, "alpha": 0.5}},
         title="Nested Monte Carlo", explained=explained.NESTED_MC, early=explained.EARLY,
     ),
     Method(

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.counting.intervals import check_level, mean_interval
-from cccount_dist.counting.parameters import RATIO
+from cccount_dist.counting.parameters import ALPHA, RATIO
 from cccount_dist.counting.result import CountResult
-from cccount_dist.counting.schedule import anchors_after, level_reached, locate
+from cccount_dist.counting.schedule import Schedule
 from cccount_dist.sampling.types import Answer, Question
 from storage.errors import InputError
 
@@ -69,7 +69,7 @@ class NestedSampler:
     A draw of the anchor itself needs no question.
     """
 
-    def __init__(self, proposal: Proposal, *, seed: int, level: float = 0.95, ratio: int = RATIO) -> None:
+    def __init__(self, proposal: Proposal, *, seed: int, level: float = 0.95, ratio: float = RATIO, alpha: float = ALPHA) -> None:
         if proposal.items < 2:
             raise InputError(f"counting needs at least 2 items with a vector, not {proposal.items}")
         if seed < 0:
@@ -77,7 +77,7 @@ class NestedSampler:
         self._proposal = proposal
         self._seed = seed
         self._level = check_level(level)
-        self._ratio = ratio
+        self._schedule = Schedule(ratio, alpha)
         self._anchors: list[_Anchor] = []
         # One entry for each draw made so far; the arrays are longer and double when they are full.
         self._drawn = 0
@@ -117,8 +117,8 @@ class NestedSampler:
         """Make the draws of the sequence up to place stop - 1."""
         start = self._drawn
         self._make_room(stop)
-        anchor, draw = locate(start, stop, self._ratio)
-        while len(self._anchors) < anchors_after(stop, self._ratio):
+        anchor, draw = self._schedule.locate(start, stop)
+        while len(self._anchors) < self._schedule.anchors_after(stop):
             self._anchors.append(_Anchor(self._proposal, self._seed, len(self._anchors)))
         for index in np.unique(anchor):
             mine = anchor == index
@@ -150,10 +150,10 @@ class NestedSampler:
         mine = np.bincount(anchor[answered & asked], minlength=count)
         unsure = (np.bincount(anchor[asked], minlength=count) > 0) & (mine == 0)
         settled = np.bincount(anchor[state != _OPEN], minlength=count)
-        reached = level_reached(settled, self._ratio)
+        reached = self._schedule.level_reached(settled)
         drawn = np.bincount(anchor[answered], minlength=count)
         hits = np.bincount(anchor, weights=self._value[:made] / self._q[:made], minlength=count)
-        enters = (settled >= self._ratio * reached) & ~unsure if reached else np.zeros(count, bool)
+        enters = (settled >= self._schedule.draws_of_each(reached)) & ~unsure if reached else np.zeros(count, bool)
         terms = [
             1.0 / (self._anchors[index].weight * self._size(self._anchors[index].u, hits[index], int(drawn[index])))
             for index in np.flatnonzero(enters).tolist()

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.counting.nested import NestedSampler
-from cccount_dist.counting.parameters import RATIO
+from cccount_dist.counting.parameters import ALPHA, RATIO
 from cccount_dist.counting.population import Population
 from cccount_dist.similarity.draws import uniform_others
 
@@ -29,6 +29,8 @@ class UniformProposal:
         return self._population.to_items(place), np.full(len(place), 1.0 / (self.items - 1))
 
 
-def nested_mc(degree: NDArray[np.float64], *, seed: int = 0, level: float = 0.95, ratio: int = RATIO) -> NestedSampler:
+def nested_mc(
+    degree: NDArray[np.float64], *, seed: int = 0, level: float = 0.95, ratio: float = RATIO, alpha: float = ALPHA
+) -> NestedSampler:
     """Return the sampler of nested Monte Carlo. Of the degrees only one thing is used: NaN is an item that is not counted."""
-    return NestedSampler(UniformProposal(degree), seed=seed, level=level, ratio=ratio)
+    return NestedSampler(UniformProposal(degree), seed=seed, level=level, ratio=ratio, alpha=alpha)

@@ -1,19 +1,18 @@
 """Nested importance sampling (NIS), equations 6 and 7: Q(u) ∝ 1/(1 + degree(u)), q_u(v) ∝ ŝ(u, v) for v ≠ u.
 
-Theorem 1 assumes q_u(v) > 0 everywhere, which a similarity clipped at 0 does not give; so one draw in ten is uniform:
-q_u(v) = 0.9 ŝ(u, v)/Σŝ + 0.1/(n - 1), except for the softmax. A row of similarity takes O(n d) time, and is never held whole.
+Theorem 1 assumes q_u(v) > 0 everywhere, which a similarity clipped at 0 does not give; so, unless `uniform` says otherwise, one
+draw in ten is uniform: q_u(v) = 0.9 ŝ(u, v)/Σŝ + 0.1/(n - 1), except for the softmax. The printed q has `uniform` = 0. A row of
+similarity takes O(n d) time, and is never held whole.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.counting.nested import NestedSampler
-from cccount_dist.counting.parameters import RATIO
+from cccount_dist.counting.parameters import ALPHA, RATIO, UNIFORM
 from cccount_dist.counting.population import Population
 from cccount_dist.counting.similarities import Similarity, metric_similarity
 from cccount_dist.similarity.draws import WeightedDraws, uniform_others
-
-UNIFORM_SHARE = 0.1
 
 
 class ImportanceProposal:
@@ -21,9 +20,9 @@ class ImportanceProposal:
 
     name = "nis"
 
-    def __init__(self, similarity: Similarity) -> None:
+    def __init__(self, similarity: Similarity, uniform: float = UNIFORM) -> None:
         self._similarity = similarity
-        self._share = 0.0 if similarity.positive else UNIFORM_SHARE
+        self._share = 0.0 if similarity.positive else uniform
         self._population = Population(similarity.degree)
         self._outer = WeightedDraws.of(1.0 / (1.0 + self._population.degree))
 
@@ -55,7 +54,9 @@ def nis(
     seed: int = 0,
     level: float = 0.95,
     similarity: Similarity | None = None,
-    ratio: int = RATIO,
+    ratio: float = RATIO,
+    alpha: float = ALPHA,
+    uniform: float = UNIFORM,
 ) -> NestedSampler:
     """Return the sampler of nested importance sampling.
 
@@ -65,7 +66,8 @@ def nis(
     degree : (n,) float64, sum of the similarity to all other items; NaN for an item without a vector, which is not counted
     mean_square : the Euclidean scale, if that is the metric
     similarity : that of the vectors, unless given (`similarities.py`)
-    ratio : M = ratio · N
+    ratio, alpha : M = ratio · N^((1 - alpha)/alpha)
+    uniform : share of the draws that is uniform
     """
-    proposal = ImportanceProposal(metric_similarity(vectors, degree, mean_square) if similarity is None else similarity)
-    return NestedSampler(proposal, seed=seed, level=level, ratio=ratio)
+    found = metric_similarity(vectors, degree, mean_square) if similarity is None else similarity
+    return NestedSampler(ImportanceProposal(found, uniform), seed=seed, level=level, ratio=ratio, alpha=alpha)

@@ -14,6 +14,7 @@ from cccount_dist.counting.parameters import (
     NisParameters,
     PCKMeansParameters,
     ReleasedNestedParameters,
+    ReleasedNisParameters,
 )
 from cccount_dist.counting.pck_sampler import PCKMeansSampler
 from cccount_dist.counting.released import ReleasedProposal, ReleasedSampler, ReleasedUniform
@@ -24,14 +25,17 @@ from cccount_dist.sampling.types import Sampler
 
 def build_nis(inputs: CountingInputs, given: NisParameters) -> Sampler[CountResult]:
     similarity = _similarity(inputs, given)
-    return nis(inputs.vectors, inputs.degree, seed=inputs.seed, level=inputs.level, similarity=similarity, ratio=given.ratio)
+    return nis(
+        inputs.vectors, inputs.degree, seed=inputs.seed, level=inputs.level, similarity=similarity, ratio=given.ratio,
+        alpha=given.alpha, uniform=given.uniform,
+    )  # fmt: skip
 
 
 def build_nested_mc(inputs: CountingInputs, given: NestedParameters) -> Sampler[CountResult]:
-    return nested_mc(inputs.degree, seed=inputs.seed, level=inputs.level, ratio=given.ratio)
+    return nested_mc(inputs.degree, seed=inputs.seed, level=inputs.level, ratio=given.ratio, alpha=given.alpha)
 
 
-def build_nis_released(inputs: CountingInputs, given: NisParameters) -> Sampler[CountResult]:
+def build_nis_released(inputs: CountingInputs, given: ReleasedNisParameters) -> Sampler[CountResult]:
     proposal = ReleasedProposal(_similarity(inputs, given))
     return ReleasedSampler(proposal, seed=inputs.seed, level=inputs.level, ratio=given.ratio)
 
@@ -60,9 +64,15 @@ def _pckmeans(inputs: CountingInputs, chooser: RandomPairs | ExplorePairs, given
     )
 
 
-def _similarity(inputs: CountingInputs, given: NisParameters) -> Similarity:
+def _similarity(inputs: CountingInputs, given: NisParameters | ReleasedNisParameters) -> Similarity:
     if given.similarity == "softmax":
         return softmax_similarity(inputs.vectors, inputs.degree, tau=given.tau, mean_square=inputs.mean_square)
     if given.similarity == "soft":
-        return soft_similarity(inputs.vectors, seed=inputs.seed, clusters=given.clusters or None, sigma=given.sigma or None)
+        return soft_similarity(
+            inputs.vectors,
+            seed=inputs.seed,
+            clusters=given.clusters or None,
+            sigma=given.sigma or None,
+            length=given.length or None,
+        )
     return metric_similarity(inputs.vectors, inputs.degree, inputs.mean_square)

@@ -5,7 +5,9 @@ from typing import Annotated
 
 from cccount_dist.options import PARAMETER_OF, Option, Options
 
-RATIO = 7  # section 4 of the NIS paper, "Parameters for Nested-IS": M = 7 N
+RATIO = 7.0  # section 4 of the NIS paper, "Parameters for Nested-IS": M = 7 N
+ALPHA = 0.5  # N ∝ T^α: one half keeps N proportional to M
+UNIFORM = 0.1  # of the draws: ours, see `nis.py`; 0 is the paper's
 RELEASED_RATIO = 1  # of the authors' released code
 SIMILARITIES = ("metric", "soft", "softmax")
 SMALLEST_TAU = 0.1  # below, a row's weights no longer fit into the whole numbers that draws are made with
@@ -56,16 +58,21 @@ class PlacingParameters(_Parameters):
     ] = 0
 
 
+_RATIO = Option("M = ratio · N^((1 - alpha)/alpha): pairs for each anchor, beside the number of anchors.", above=0.0)
+_ALPHA = Option("N grows as T^alpha, T pairs in all; one half: M = ratio · N.", least=0.1, most=1.0)
+
+
 @dataclass(frozen=True, slots=True)
 class NestedParameters(_Parameters):
     """Nested Monte Carlo."""
 
-    ratio: Annotated[int, Option("M = ratio · N: pairs for each anchor, in parts of the number of anchors.", least=1)] = RATIO
+    ratio: Annotated[float, _RATIO] = RATIO
+    alpha: Annotated[float, _ALPHA] = ALPHA
 
 
 @dataclass(frozen=True, slots=True)
-class NisParameters(NestedParameters):
-    """Nested importance sampling: the proposal rests on one of three similarities."""
+class _Proposal(_Parameters):
+    """What a proposal rests on: one of three similarities."""
 
     similarity: Annotated[str, Option("What the proposal rests on.", choices=SIMILARITIES)] = "metric"
     tau: Annotated[float, Option("Temperature of the softmax.", least=SMALLEST_TAU, where={"similarity": "softmax"})] = 0.5
@@ -74,6 +81,22 @@ class NisParameters(NestedParameters):
         float,
         Option("Its width; 0: the mean distance to the nearest centre.", least=0.0, where={"similarity": "soft"}),
     ] = 0.0
+    length: Annotated[
+        float,
+        Option("Mean length of the vectors that sigma is meant for; 0: as they are.", least=0.0, where={"similarity": "soft"}),
+    ] = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class NisParameters(_Proposal):
+    """Nested importance sampling."""
+
+    ratio: Annotated[float, _RATIO] = RATIO
+    alpha: Annotated[float, _ALPHA] = ALPHA
+    uniform: Annotated[
+        float,
+        Option("Share of the draws that is uniform; 0 as printed: then a similarity of 0 is never drawn.", least=0.0, below=1.0),
+    ] = UNIFORM
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +107,7 @@ class ReleasedNestedParameters(_Parameters):
 
 
 @dataclass(frozen=True, slots=True)
-class ReleasedNisParameters(NisParameters):
+class ReleasedNisParameters(_Proposal):
     """Nested importance sampling as the authors' code has it."""
 
     ratio: Annotated[int, Option("Pairs for each anchor, in parts of the number of anchors.", least=1)] = RELEASED_RATIO

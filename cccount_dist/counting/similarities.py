@@ -61,9 +61,17 @@ def metric_similarity(vectors: NDArray[np.float32], degree: NDArray[np.float64],
 
 
 def soft_similarity(
-    vectors: NDArray[np.float32], *, seed: int = 0, clusters: int | None = None, sigma: float | None = None
+    vectors: NDArray[np.float32],
+    *,
+    seed: int = 0,
+    clusters: int | None = None,
+    sigma: float | None = None,
+    length: float | None = None,
 ) -> Similarity:
     """Return the correlation of soft assignments, clipped at 0; k at the elbow unless given, σ as in `soft_assignments`.
+
+    `length` is the mean length of the vectors that σ was chosen for: a σ of raw features acts on prepared rows only if it is
+    taken in their unit.
 
     The degree is exact up to 8,192 items; above, it is estimated from 2,048 random ones, because any Q > 0 leaves the estimate
     consistent. So it takes O(n k · 2,048), beside the time of the elbow.
@@ -72,10 +80,19 @@ def soft_similarity(
     items = vectors if rows.all() else vectors[rows]
     fit = kmeans_elbow(items, seed=seed).fit if clusters is None else kmeans(items, clusters, seed=seed)
     soft = np.full((len(vectors), len(fit.centres)), np.nan, np.float32)
+    if sigma is not None and length is not None:
+        sigma *= _mean_length(items) / length
     soft[rows] = soft_assignments(items, fit, sigma=sigma)
     degrees = np.full(len(vectors), np.nan)
     degrees[rows] = _degree(soft if rows.all() else soft[rows], seed)
     return Similarity("soft", SimilarityRows(soft).weights, degrees, positive=False)
+
+
+def _mean_length(vectors: NDArray[np.float32]) -> float:
+    """Return the mean length of the rows, block by block: 1 for prepared ones."""
+    blocks = (vectors[start : start + BLOCK_ROWS] for start in range(0, len(vectors), BLOCK_ROWS))
+    total = sum(float(np.sqrt(np.square(block, dtype=np.float64).sum(axis=1)).sum()) for block in blocks)
+    return total / len(vectors)
 
 
 def soft_assignments(vectors: NDArray[np.float32], fit: KMeansFit, *, sigma: float | None = None) -> NDArray[np.float32]:

@@ -63,6 +63,7 @@ class Summary:
     spent: float
     spent_90: float
     details: Mapping[str, float]  # means
+    bias_share: float  # |bias| in parts of the standard deviation over the runs (figure A6 of the NIS paper)
 
 
 def run_trial(collection: LabelledSet, plan: Plan, number: int) -> list[TrialOutcome]:
@@ -127,4 +128,5 @@ def summarise(outcomes: Sequence[TrialOutcome], clusters: int) -> Summary:
         spent=float(spent.mean()),
         spent_90=float(np.quantile(spent, 0.9)),
         details={name: float(np.mean([outcome.details[name] for outcome in outcomes])) for name in names},
+        bias_share=float(abs(relative.mean()) / deviation) if (deviation := float(relative.std())) > 0 else 0.0,
     )

@@ -35,6 +35,7 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
     metric : `cosine`, `correlation` or `euclidean`
     k : neighbours of each item; fewer in a small collection
     random_state : for methods that draw; the same number gives the same questions
+    preset : a named setting of the method, such as `paper`, the algorithm as printed; `parameters` win over it
     parameters : further ones of the method, by name, such as {"repeats": 1} for `iu-red`: see docs/grouping.md, docs/spectral.md
 
     Attributes
@@ -68,6 +69,7 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
         metric: Metric = "cosine",
         k: int = 50,
         random_state: int | np.random.RandomState | None = 0,
+        preset: str | None = None,
         parameters: Mapping[str, Scalar] | None = None,
     ) -> None:
         self.method = method
@@ -76,6 +78,7 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
         self.metric = metric
         self.k = k
         self.random_state = random_state
+        self.preset = preset
         self.parameters = parameters
 
     @speaks_python(_NAMES)
@@ -107,7 +110,8 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
         method = grouping_method(self.method)
         budget = checked_budget(self.budget)
         clusters = None if self.n_clusters is None else _at_least_one(self.n_clusters, "n_clusters")
-        parameters = dict(self.parameters or {})
+        said = dict(self.parameters or {})
+        parameters = method.preset(self.preset, said) | said
         k = _at_least_one(self.k, "k")
         features = None if X is None else checked_features(X)
         metric = check_metric(self.metric)

@@ -36,6 +36,7 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
     wrong_answers : `none` (the oracle is right), `estimate`, or two rates like `0.04,0.02`: misses, and false "same"; for placing
     metric : `cosine`, `correlation` or `euclidean`, the similarity that guides the questions
     random_state : the same number gives the same questions; None and a `RandomState` work as in scikit-learn
+    preset : a named setting of the method, such as `paper`, the algorithm as printed; `parameters` win over it
     parameters : further ones of the method, by name: `cccount methods NAME` lists them
 
     Attributes
@@ -69,6 +70,7 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         wrong_answers: str = "none",
         metric: Metric = "cosine",
         random_state: int | np.random.RandomState | None = 0,
+        preset: str | None = None,
         parameters: Mapping[str, Scalar] | None = None,
     ) -> None:
         self.method = method
@@ -77,6 +79,7 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         self.wrong_answers = wrong_answers
         self.metric = metric
         self.random_state = random_state
+        self.preset = preset
         self.parameters = parameters
 
     @speaks_python()
@@ -102,13 +105,14 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         vectors = prepare(features, metric)
         items = len(vectors)
         allowed = {"wrong_answers": self.wrong_answers} if method.has("wrong_answers") else {}
+        said = {**allowed, **(self.parameters or {})}
         sampler = make_counter(
             method.name,
             vectors=vectors,
             degree=degree(vectors, scale) if "degrees" in method.needs else np.zeros(items),
             seed=checked_seed(self.random_state),
             level=self.level,
-            parameters=method.frozen({**allowed, **(self.parameters or {})}, Start(simulated=True)),
+            parameters=method.frozen(method.preset(self.preset, said) | said, Start(simulated=True)),
             mean_square=None if scale is None else scale.mean_square,
             sharp=lambda: SharpRows(vectors, neighbors_in_memory(features, min(REACH, items - 1), metric).index),
         )

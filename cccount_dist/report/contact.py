@@ -14,7 +14,7 @@ from cccount_dist.campaign.noun import Noun
 from cccount_dist.report.facts import Thumbnail
 from cccount_dist.report.frame import whole_file
 from cccount_dist.report.markup import Html, element, joined, name_of
-from cccount_dist.report.wording import epoch_rows, plural
+from cccount_dist.report.wording import epoch_rows, plural, said_price
 from storage.epochs import Epoch
 
 _CSS = """
@@ -102,6 +102,7 @@ class ContactFacts:
     written_at: str
     noun: Noun = SUBCLUSTER
     epochs: Sequence[Epoch] = ()  # where other samplers took over
+    price: float | None = None  # of a question; None: not told
 
 
 def contact_sheet(facts: ContactFacts) -> str:
@@ -127,7 +128,7 @@ def _header(facts: ContactFacts, count: str) -> Html:
     checked = sum(picture.checked for row in facts.subclusters for picture in row)
     standing = (
         f"{plural(shown, 'image')} of {facts.items:,}; {checked:,} of them checked, from {plural(facts.questions, 'answer')}. "
-        f"The campaign is {facts.state}."
+        f"The campaign is {facts.state}." + (f" {said_price(facts.questions, facts.price)}" if facts.price is not None else "")
     )
     return element(
         "header",

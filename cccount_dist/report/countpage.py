@@ -17,6 +17,7 @@ from cccount_dist.report.wording import (
     against_truth,
     caution,
     cost,
+    cost_rows,
     duration,
     ends,
     epoch_rows,
@@ -192,6 +193,7 @@ def _how(facts: CountFacts) -> Html:
         ("Contradictions", _contradictions(facts)),
         ("Open questions", f"{facts.pending:,}"),
         ("Effort", cost(facts)),
+        *cost_rows(facts.price, facts.effort, goal),
     ]
     if goal.target_width is not None:
         rows.insert(2, ("Wanted width", f"{percent(goal.target_width)} of the estimate"))
@@ -226,6 +228,7 @@ def _record(facts: CountFacts) -> Html:
         ("Started", settings.started_at),
         *epoch_rows(facts.epochs),
         ("Started with", f"cccount {settings.version}"),
+        *([("Preset", settings.preset)] if settings.preset else []),
         *((f"Parameter {name}", str(value)) for name, value in settings.parameters.items()),
         *((f"Fingerprint of {name}", element("code", value)) for name, value in settings.fingerprints.items()),
     ]

@@ -96,6 +96,7 @@ class CountFacts:
     warnings: Sequence[str] = ()
     forecast: Forecast | None = None
     epochs: Sequence[Epoch] = ()  # where other samplers took over
+    price: float | None = None  # of a question; None: not told
 
     @property
     def noun(self) -> Noun:

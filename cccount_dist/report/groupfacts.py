@@ -26,6 +26,8 @@ class Refresh:
     nmi: float | None
     ari: float | None
     expected_classes: float | None = None
+    jcc: float | None = None
+    rwcp: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ class GroupingFacts:
     ratings: RatingFacts | None = None  # of a campaign that asks for ratings
     epochs: Sequence[Epoch] = ()  # where other samplers took over
     quality: QualityFacts | None = None  # of a method that measures it
+    price: float | None = None  # of a question; None: not told
 
     @property
     def noun(self) -> Noun:

@@ -18,6 +18,7 @@ from cccount_dist.report.ratingsection import ratings_section
 from cccount_dist.report.wording import (
     PEOPLE_HEAD,
     budget_words,
+    cost_rows,
     epoch_rows,
     method,
     people_note,
@@ -68,6 +69,9 @@ def _answer(facts: GroupingFacts, large: str, below: str) -> Html:
         words.append(element("p", f"As a count: about {count}. What is probably a part of another group is not counted."))
     if last is not None and last.nmi is not None and last.ari is not None:
         agreed = f"Agreement with the labels of the collection: NMI {last.nmi:.3f}, ARI {last.ari:.3f}"
+        agreed += "".join(
+            f", {name} {value:.3f}" for name, value in (("JCC", last.jcc), ("RWCP", last.rwcp)) if value is not None
+        )
         if facts.fission is not None:
             agreed += f"; {facts.fission:.2f} groups for each class (fission rate; 1 is right)"
         words.append(element("p", f"{agreed}."))
@@ -114,8 +118,10 @@ def _course(facts: GroupingFacts) -> Html:
 
 def _numbers(facts: GroupingFacts) -> Html:
     rows = [facts.course[place] for place in thinned(len(facts.course), _MOST_ROWS)]
-    cells = [[f"{row.answers:,}", f"{row.clusters:,}", *map(_figure, (row.entropy, row.nmi, row.ari))] for row in rows]
-    return table("The grouping over the answers", ["answers", facts.noun.many, "entropy", "NMI", "ARI"], cells, class_="numbers")
+    cells = [[f"{row.answers:,}", f"{row.clusters:,}", *map(_figure, (row.entropy, row.nmi, row.ari, row.jcc))] for row in rows]
+    return table(
+        "The grouping over the answers", ["answers", facts.noun.many, "entropy", "NMI", "ARI", "JCC"], cells, class_="numbers"
+    )
 
 
 def _figure(value: float | None) -> str:
@@ -213,6 +219,7 @@ def _how(facts: GroupingFacts) -> Html:
         ("Answered by", who),
         ("Answers given", answers_words(facts.effort.pairs, facts.effort.pages)),
         ("Unsure", f"{plural(facts.unsure, 'pair')}: those count neither as same nor as different" if facts.unsure else "none"),
+        *cost_rows(facts.price, facts.effort, goal),
         ("Answers for free", f"{facts.effort.free:,}, because they follow from given ones"),
         ("From other campaigns", plural(facts.effort.carried, "answer")),
         ("Contradicting answers", f"{facts.contradictions:,}"),
@@ -221,6 +228,7 @@ def _how(facts: GroupingFacts) -> Html:
         ("Seed", str(settings.seed)),
         ("Started", f"{settings.started_at} with cccount {settings.version}"),
         *epoch_rows(facts.epochs),
+        *([("Preset", settings.preset)] if settings.preset else []),
         *((f"Parameter {name}", str(value)) for name, value in settings.parameters.items()),
         *((f"Fingerprint of {name}", element("code", value)) for name, value in settings.fingerprints.items()),
     ]

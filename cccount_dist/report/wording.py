@@ -180,6 +180,22 @@ def _carried(facts: CountFacts) -> str:
     return f" and {carried:,} of other campaigns" if carried else ""
 
 
+def said_price(questions: float, price: float) -> str:
+    """Say what so many questions cost.
+
+    >>> said_price(143_000, 0.0025)
+    'At 0.0025 a question that is 357.50.'
+    """
+    return f"At {price:g} a question that is {questions * price:,.2f}."
+
+
+def cost_rows(price: float | None, effort: Effort, goal: Goal) -> list[tuple[str, str]]:
+    """Return what the answers cost, if the price of a question is known; a page counts as the pairs that take as long."""
+    if price is None:
+        return []
+    return [("Price", said_price(effort.pairs + effort.pages * goal.page_cost, price))]
+
+
 def cost(facts: CountFacts) -> str:
     """What the answers took, by the cost model."""
     effort, goal = facts.effort, facts.goal

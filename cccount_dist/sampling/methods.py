@@ -5,10 +5,10 @@
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from cccount_dist.options import Options, Value, declared
+from cccount_dist.options import Options, Value, declared, listed
 from cccount_dist.registry import Registry
 from cccount_dist.sampling.types import Sampler
 from storage.errors import InputError
@@ -16,6 +16,7 @@ from storage.settings import Scalar
 
 Need = Literal["vectors", "neighbors", "degrees", "clusters", "ratings"]
 AUTO = "auto"
+PAPER = "paper"  # the preset that is the printed algorithm with the printed numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Method:
     prepares : whether a Dask cluster may prepare what it computes before its first question
     measures : whether it measures how good its groups are, so that a target can stop it
     consensus : whether it starts from k-means runs, which are kept beside the campaign
+    presets : named settings of it, each the parameters that it stands for: `paper` is the algorithm as printed
     revision : raised when the same answers no longer give the same questions: campaigns then go on in a new epoch
     title, explained : its name and what it does in words, for the report
     early : what a reader must know while there are fewer answers than items
@@ -71,6 +73,7 @@ class Method:
     prepares: bool = False
     measures: bool = False
     consensus: bool = False
+    presets: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
     revision: int = 1
     title: str = ""
     explained: str = ""
@@ -79,6 +82,27 @@ class Method:
     def read(self, given: Mapping[str, Value]) -> Any:
         """Return the parameters as an instance of their class; a wrong one is refused by name, with the list of right ones."""
         return self.parameters.read(given, self.name)
+
+    def preset(self, name: str | None, given: Mapping[str, Value] | None = None) -> dict[str, Scalar]:
+        """Return the parameters that a preset stands for; none without a name.
+
+        What is given by name wins, so a parameter of the preset that is not there beside it (`Option.where`) is left out.
+        """
+        if name is None:
+            return {}
+        if name not in self.presets:
+            have = [one.name for one in methods_of(self.kind).values() if name in one.presets]
+            own = f"it has {listed(list(self.presets), ' and ')}" if self.presets else "it has none"
+            there = f"; {name} is a preset of {listed(have, ' and ')}" if have else ""
+            raise InputError(f"{self.name} has no preset {name!r}: {own}{there}")
+        found = dict(self.presets[name])
+        all_values = {one.name: one.default for one in declared(self.parameters)} | found | dict(given or {})
+        hidden = [
+            one.name
+            for one in declared(self.parameters)
+            if any(all_values.get(other) != value for other, value in one.option.where.items())
+        ]
+        return {parameter: value for parameter, value in found.items() if parameter not in hidden}
 
     def frozen(self, given: Mapping[str, Scalar], start: Start) -> dict[str, Scalar]:
         """Return the parameters that a new campaign is frozen with; what cannot be is refused before."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cccount_dist.sampling.methods import Method, Start, register_method
+from cccount_dist.sampling.methods import PAPER, Method, Start, register_method
 from cccount_dist.sampling.types import Sampler
 from cccount_dist.subclustering.parameters import STARTS, SubclusterParameters
 from storage.settings import Scalar
@@ -28,20 +28,37 @@ class SubclusterInputs:
 
 
 def _active(inputs: SubclusterInputs, given: SubclusterParameters) -> "Sampler[Subclusters]":
-    from cccount_dist.subclustering.passive import Options
     from cccount_dist.subclustering.subcluster_sampler import ActiveSubclustering
 
-    options = Options(inputs.clusters, given.size, inputs.seed, start=given.start)
+    options = chosen_options(inputs.clusters, inputs.seed, given)
+    if given.form == "printed":
+        from cccount_dist.sampling.programs import ProgramSampler
+        from cccount_dist.subclustering.printed import PrintedSubclustering
+
+        return ProgramSampler(PrintedSubclustering(inputs.candidates(options), options, given.thresholding))
     return ActiveSubclustering(inputs.candidates(options), options)
+
+
+def chosen_options(clusters: int, seed: int, given: SubclusterParameters) -> "Options":
+    """Return what was chosen; 0 stands for what is worked out."""
+    from cccount_dist.subclustering.passive import Options
+
+    return Options(clusters, given.size, seed, given.restricted or None, given.start, given.weight, given.scale or None)
 
 
 def _started(given: Mapping[str, Scalar], start: Start) -> Mapping[str, Scalar]:  # noqa: ARG001  whoever answers
     return {"size": 10, "start": STARTS[0], **given}
 
 
+# Section 8: n = 10, |R| from 5 K to 25 K, random first centroids; the product of equation 1 runs over ordered pairs.
+PRINTED: Mapping[str, Scalar] = {
+    "form": "printed", "size": 10, "start": "random", "restricted": 0, "weight": 2.0, "scale": 0.0, "thresholding": False,
+}  # fmt: skip
+
 register_method(
     Method(
         DEFAULT, KIND, "Active subclustering: questions between classes and within them, about a few images of each.", _active,
         SubclusterParameters, ("vectors", "clusters"), paper="Active subclustering", started=_started, prepares=True,
+        presets={PAPER: PRINTED, "paper-threshold": {**PRINTED, "thresholding": True}},
     )
 )  # fmt: skip

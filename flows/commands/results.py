@@ -15,9 +15,7 @@ def report(
     campaign: Annotated[str | None, typer.Option(help="Only this campaign.", show_default=False)] = None,
     price: Annotated[
         float | None,
-        typer.Option(
-            metavar="P", help="What a question costs: campaigns that ask for ratings say what was spent.", show_default=False
-        ),
+        typer.Option(metavar="P", help="What a question costs: every report then says what was spent.", show_default=False),
     ] = None,
     json_: Json = False,
 ) -> None:
@@ -51,14 +49,25 @@ def browse(
 def baselines(
     workspace: Workspace,
     seed: Annotated[int, typer.Option(help="Of the first centres of k-means.")] = 0,
+    clusters: Annotated[
+        int | None,
+        typer.Option(metavar="K", help="What baselines that must know it are told.", show_default="the labels' number"),
+    ] = None,
+    budget: Annotated[
+        int | None, typer.Option(metavar="Q", help="Also group, with so many questions that labels answer.", show_default=False)
+    ] = None,
+    size: Annotated[int | None, typer.Option(metavar="N", help="Also find N images of each class.", show_default=False)] = None,
     json_: Json = False,
 ) -> None:
     """Count without asking anybody: k-means at its elbow, mean-shift, connected components. To compare with; often far off.
 
-    Where the collection has labels it says how accurate k-means is with each number.
+    Where the collection has labels it says how accurate k-means is with each number. With --budget the papers' active baselines
+    group the items, with --size the papers' baselines of subclustering find a few images of each class.
+
+    Example: cccount baselines census --budget 600 --size 10
 
     Example: cccount baselines census
     """
     from flows.stages.baselines import baselines as count_without_people
 
-    show(count_without_people(workspace, seed), json_)
+    show(count_without_people(workspace, seed, clusters, budget, size), json_)

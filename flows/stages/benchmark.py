@@ -20,6 +20,7 @@ from cccount_dist.campaign.outcome import Outcome
 from cccount_dist.counting.labelled import LabelledSet, Source, load
 from cccount_dist.counting.methods import counting_method
 from cccount_dist.counting.trials import Plan, Summary, TrialOutcome, run_trial, summarise
+from cccount_dist.options import named_values
 from flows.compute.clients import run_tasks
 from flows.stages.benchmarkoptions import BenchmarkOptions
 from storage.errors import InputError
@@ -179,7 +180,14 @@ def make_plan(method: str, options: BenchmarkOptions, *, page_cost: float = 3.0)
     rates, parts = _numbers("--noise", options.noise), _numbers("--efforts", options.efforts)
     told = options.wrong_answers or ("estimate" if any(rates) else "none")
     given: dict[str, Scalar] = {"grid": options.grid, "wrong_answers": told, "search": options.search, "space": "sharp"}
-    known = {name: value for name, value in given.items() if counting_method(method).has(name)}
+    found, named = counting_method(method), named_values(options.parameter)
+    methods = [counting_method(name) for name in options.methods.split(",")]
+    for name in named:
+        if not any(one.has(name) for one in methods):
+            raise InputError(f"--parameter {name}=: none of {options.methods} has it; see `cccount methods {method}`")
+    said = {name: value for name, value in (given | named).items() if found.has(name)}
+    known = found.preset(options.preset, said) | said
+    found.read(known)
     return Plan(method, parts, (rates[0], rates[-1]), options.repeating, page_cost, options.stop, known)
 
 

@@ -19,5 +19,9 @@ class BenchmarkOptions(ComputeOptions):
     wrong_answers: Annotated[str | None, Option("What the method is told.", shown="none without noise, else estimate")] = None
     grid: Annotated[int, Option("Clusters on one page; a page costs 3 pairs.", metavar="1..24")] = 1
     search: Annotated[str, Option("Whether placing may skip unlikely pairs.", metavar="full|fast")] = "fast"
+    preset: Annotated[
+        str | None, Option("A named setting of each method: paper is the algorithm as printed.", metavar="NAME")
+    ] = None
+    parameter: Annotated[tuple[str, ...], Option("For each method that has it; several times.", metavar="NAME=VALUE")] = ()
     stop: Annotated[float | None, Option("Stop each run at this width.", metavar="W")] = None
     results: Annotated[str, Option("Finished runs; the same command goes on.", metavar="DIR")] = "benchmark-runs"

@@ -1,7 +1,7 @@
 """`cccount methods`: every registered method, with what it needs and what may be set about it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from cccount_dist.campaign.outcome import Outcome
 from cccount_dist.options import Value, declared
@@ -31,6 +31,7 @@ class MethodFacts:
     needs: Sequence[str]
     paper: str | None
     parameters: Sequence[ParameterFacts]
+    presets: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def _facts(method: Method) -> MethodFacts:
         ParameterFacts(one.name, one.type.__name__, one.default, one.option.help, one.rule, dict(one.option.where))
         for one in declared(method.parameters)
     ]
-    return MethodFacts(method.name, method.kind, method.help, method.needs, method.paper, parameters)
+    return MethodFacts(method.name, method.kind, method.help, method.needs, method.paper, parameters, method.presets)
 
 
 def _described(one: MethodFacts) -> str:
@@ -72,6 +73,8 @@ def _described(one: MethodFacts) -> str:
     for given in one.parameters:
         only = "".join(f", with {name}={value}" for name, value in given.where.items())
         lines.append(f"    {given.name}={_plain(given.default)}  {given.help} ({given.values}{only})")
+    for name, values in one.presets.items():
+        lines.append(f"  --preset {name}: {', '.join(f'{key}={_plain(value)}' for key, value in values.items())}")
     return "\n".join(lines)
 
 

@@ -12,11 +12,13 @@ from cccount_dist.clustering.baselines.random_constraints import RandomConstrain
 from cccount_dist.clustering.hacc.build import knowledge_of
 from cccount_dist.clustering.present import PresentItems
 from cccount_dist.counting import methods as counting
+from cccount_dist.sampling.methods import find_method
 from cccount_dist.sampling.types import Sampler
 from cccount_dist.similarity.inmemory import Neighbors, neighbors_in_memory
 from cccount_dist.similarity.metrics import usable
 from cccount_dist.similarity.rows import degree
 from cccount_dist.similarity.sharp import SharpRows
+from cccount_dist.subclustering.methods import SubclusterInputs
 from cccount_dist.subclustering.passive import Options, draw_candidates
 from cccount_dist.subclustering.subcluster_sampler import ActiveSubclustering
 from cccount_dist.testing import SamplerCase
@@ -118,6 +120,13 @@ def _subclusters(size: int, start: str, collection: Collection) -> Sampler[objec
     return ActiveSubclustering(draw_candidates(collection.vectors, options), options)
 
 
+def _printed_subclusters(preset: str, collection: Collection) -> Sampler[object]:
+    method = find_method("subcluster", "active")
+    inputs = SubclusterInputs(min(collection.classes, 4), 3, partial(draw_candidates, collection.vectors))
+    made: Sampler[object] = method.build(inputs, method.read({**method.preset(preset), "size": 3}))
+    return made
+
+
 _MORE_COUNTS: dict[str, dict[str, Scalar]] = {
     "grid": {"grid": 8},
     "estimate": {"wrong_answers": "estimate"},
@@ -134,7 +143,17 @@ _MORE_GROUPS: list[tuple[str, dict[str, Scalar]]] = [
     ("hacc", {"runs": 10, "effects": "local"}),
     ("iu-red", {"prior": 0.2}),
     ("iu-red", {"repeats": 1}),
+    ("iu-red", {"unavailable": "0-1,2-4", "begin": "identity"}),
 ]
+
+
+def _printed() -> Iterator[tuple[str, str, dict[str, Scalar]]]:
+    """The presets of the grouping methods, small."""
+    for method, preset, more in (
+        ("apc", "paper", {}), ("hacc", "paper", {"runs": 10}), ("hacc", "paper-h2", {"runs": 10, "units": 6}),
+        ("iu-red", "paper", {}), ("iu-red-pure", "paper-noisy", {}), ("iu-red", "paper-median", {}),
+    ):  # fmt: skip
+        yield f"{method}-{preset}", method, {**grouping.grouping_method(method).preset(preset), **more}
 
 
 def every_sampler() -> Iterator[Variant]:
@@ -147,6 +166,11 @@ def every_sampler() -> Iterator[Variant]:
         yield _grouper(method, method, {"runs": 10} if method == "hacc" else {})
     for method, parameters in _MORE_GROUPS:
         yield _grouper(f"{method}-{'-'.join(str(value) for value in parameters.values())}", method, parameters)
+    for name, method, parameters in _printed():
+        yield _grouper(name, method, parameters)
+    for preset in ("paper", "paper-threshold"):
+        yield Variant(f"subcluster-{preset}", partial(_printed_subclusters, preset), own_closure=True)
+    yield Variant("nis-paper", _Counts("nis", {**counting.counting_method("nis").preset("paper"), "clusters": 2}))
     for method in ("evidence", "apc", "hacc"):  # many questions open at a time: some follow from answers to others
         ahead = _grouper(f"{method}-ahead", method, {"open": 64, **({"runs": 10} if method == "hacc" else {})})
         yield replace(ahead, own_closure=False)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from cccount_dist.counting.methods import make_counter
 from cccount_dist.counting.nested import NestedSampler, Proposal
 from cccount_dist.counting.nested_mc import UniformProposal
-from cccount_dist.counting.nis import UNIFORM_SHARE, ImportanceProposal
-from cccount_dist.counting.schedule import anchors_after, locate
+from cccount_dist.counting.nis import UNIFORM, ImportanceProposal
+from cccount_dist.counting.schedule import Schedule
 from cccount_dist.counting.similarities import metric_similarity
 from cccount_dist.sampling.types import Answer, Question
 from cccount_dist.similarity.rows import degree
@@ -62,7 +62,7 @@ def proposals(method: str) -> tuple[Weights, Weights]:
     x = VECTORS.astype(np.float64)
     similarity = np.clip(x @ x.T, 0, 1) * (1 - np.eye(ITEMS))
     outer = 1 / (1 + similarity.sum(axis=1))
-    inner = (1 - UNIFORM_SHARE) * similarity / similarity.sum(axis=1, keepdims=True) + UNIFORM_SHARE / (ITEMS - 1)
+    inner = (1 - UNIFORM) * similarity / similarity.sum(axis=1, keepdims=True) + UNIFORM / (ITEMS - 1)
     return outer / outer.sum(), inner
 
 
@@ -161,7 +161,7 @@ def test_result_equals_a_direct_computation_with_open_and_unsure_questions(
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**13), st.integers(0, 300))
 def test_every_place_of_the_sequence_keeps_the_ratio_of_1_to_7(start: int, count: int) -> None:
-    anchor, draw = locate(start, start + count)
+    anchor, draw = Schedule().locate(start, start + count)
     for number, a, j in zip(range(start, start + count), anchor.tolist(), draw.tolist(), strict=True):
         level = isqrt(number // 7)
         assert 7 * level**2 <= number < 7 * (level + 1) ** 2
@@ -172,11 +172,11 @@ def test_every_place_of_the_sequence_keeps_the_ratio_of_1_to_7(start: int, count
 
 def test_at_each_level_every_anchor_has_the_same_draws() -> None:
     for level in range(1, 12):
-        anchor, draw = locate(0, 7 * level**2)
+        anchor, draw = Schedule().locate(0, 7 * level**2)
         assert sorted(zip(anchor.tolist(), draw.tolist(), strict=True)) == [
             (a, j) for a in range(level) for j in range(7 * level)
         ]
-        assert anchors_after(7 * level**2) == level
+        assert Schedule().anchors_after(7 * level**2) == level
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from cccount_dist.counting.methods import make_counter
 from cccount_dist.counting.released import FLOOR, ReleasedProposal, ReleasedSampler, ReleasedUniform, SelfProposal
-from cccount_dist.counting.schedule import locate
+from cccount_dist.counting.schedule import Schedule
 from cccount_dist.counting.similarities import metric_similarity, softmax_similarity
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import LabelOracle
@@ -70,7 +70,7 @@ def test_draws_have_the_stated_probability_and_the_size_has_the_known_bias(metho
 def slow_estimate(method: str, seed: int, draws: int, ratio: int) -> tuple[float, float, int, int]:
     """The estimate after so many draws with every answer known, anchor by anchor, from the definition."""
     Q, q = dense(method)
-    anchor, _ = locate(0, draws, ratio)
+    anchor, _ = Schedule(ratio).locate(0, draws)
     terms, questions, level = [], 0, int(np.sqrt(draws // ratio))
     for index in range(anchor.max() + 1):
         random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(index,))))

@@ -8,7 +8,7 @@ from cccount_dist.clustering.kmeans import kmeans
 from cccount_dist.counting import similarities
 from cccount_dist.counting.baselines.elbow import kmeans_elbow
 from cccount_dist.counting.methods import make_counter
-from cccount_dist.counting.nis import UNIFORM_SHARE, ImportanceProposal
+from cccount_dist.counting.nis import UNIFORM, ImportanceProposal
 from cccount_dist.counting.similarities import soft_similarity, softmax_similarity
 from cccount_dist.similarity.rows import ALL, degree
 from storage.errors import InputError
@@ -79,7 +79,7 @@ def test_softmax_draws_have_the_probability_of_the_softmax_without_the_anchor(ta
 
 def test_soft_draws_mix_in_one_uniform_draw_in_ten() -> None:
     similarity = dense_soft(VECTORS, 4)
-    expected = (1 - UNIFORM_SHARE) * similarity / similarity.sum(axis=1, keepdims=True) + UNIFORM_SHARE / (ITEMS - 1)
+    expected = (1 - UNIFORM) * similarity / similarity.sum(axis=1, keepdims=True) + UNIFORM / (ITEMS - 1)
     proposal = ImportanceProposal(soft_similarity(VECTORS, clusters=4))
     v, q = proposal.draw(7, np.random.default_rng(0).random((5000, 2)))
     np.testing.assert_allclose(q, expected[7, v], rtol=1e-4)
@@ -117,10 +117,10 @@ def test_the_same_seed_asks_the_same_questions() -> None:
     ("method", "parameters", "message"),
     [
         ("nis", {"similarity": "magic"}, "similarity of nis must be one of metric, soft, softmax, not 'magic'"),
-        ("nis", {"tau": 0.5}, "nis has no parameter 'tau': it has ratio, similarity"),
+        ("nis", {"tau": 0.5}, "nis has no parameter 'tau': it has similarity, ratio, alpha, uniform"),
         ("nis", {"similarity": "softmax", "tau": 0.01}, "tau of nis must be at least 0.1, not 0.01"),
         ("nis", {"similarity": "softmax", "tau": "warm"}, "tau of nis must be a number, not 'warm'"),
-        ("nis", {"ratio": 0}, "ratio of nis must be a whole number, 1 or more, not 0"),
+        ("nis", {"ratio": 0}, "ratio of nis must be above 0, not 0"),
         ("nis", {"similarity": "soft", "sigma": -1.0}, "sigma of nis must be at least 0, not -1.0"),
         ("nis", {"similarity": "soft", "clusters": 66}, "65 items cannot be put into 66 clusters"),
         ("nested-mc", {"similarity": "soft"}, "nested-mc has no parameter 'similarity': it has ratio"),

@@ -24,6 +24,22 @@ def test_every_count_without_people_is_shown_with_what_k_means_makes_of_it(works
     assert "10  the labels  (k-means with it: accuracy" in cccount("baselines", workspace).out
 
 
+def test_baselines_that_are_told_k_are_measured_beside_each_other(workspace: Path) -> None:
+    done = cccount("baselines", workspace, "--budget", "60", "--size", "4", "--json")
+    assert done.code == 0, done.err
+    groups = {row["method"]: row for row in done.json["groupings"]}
+    assert list(groups) == ["random-p", "random-s", "ffqs", "npu", "urasc", "cobra"]
+    assert all(row["questions"] <= 60 and 0.0 < row["jcc"] <= row["rwcp"] + 1 for row in groups.values())
+    subclusters = {row["method"]: row for row in done.json["subclusters"]}
+    assert list(subclusters) == ["fast-pam", "clarans", "k-medoids", "normalised-cut", "bbc-s"]
+    assert all(0.0 <= row["sjc"] <= 1.0 for row in subclusters.values())
+    curve = done.json["elbow"]
+    assert [point["clusters"] for point in curve] == sorted(point["clusters"] for point in curve)
+    assert curve[0]["objective"] > curve[-1]["objective"]
+    refused = cccount("baselines", workspace, "--budget", "60", "--clusters", "900")
+    assert "clusters is 900, but 480 items" in refused.line
+
+
 def test_the_similarities_of_the_paper_are_chosen_by_name_and_frozen_with_the_campaign(workspace: Path) -> None:
     estimates = {}
     for name in ("metric", "soft", "softmax"):
@@ -42,9 +58,9 @@ def test_the_similarities_of_the_paper_are_chosen_by_name_and_frozen_with_the_ca
     [
         (
             ["--method", "nis", "--parameter", "tau=0.5"],
-            "nis has no parameter 'tau': it has ratio, similarity; tau is there with",
+            "nis has no parameter 'tau': it has similarity, ratio; tau is there with",
         ),
-        (["--method", "nis", "--parameter", "ratio=0"], "ratio of nis must be a whole number, 1 or more, not 0"),
+        (["--method", "nis", "--parameter", "ratio=0"], "ratio of nis must be above 0, not 0"),
         (["--method", "inverse", "--parameter", "alpha"], "--parameter 'alpha': write NAME=VALUE"),
         (["--method", "pckmeans-explore", "--parameter", "clusters=481"], "clusters is 481, but 480 items have a vector"),
         (["--parameter", "ratio=5"], "placing has --grid, --wrong-answers and --search"),

@@ -52,6 +52,13 @@ class FitPairs:
     squared: Floats
 
 
+def neighbor_pairs(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> FitPairs:
+    """Return all neighbour pairs: what the printed map is fitted on."""
+    first = np.repeat(np.arange(len(neighbors)), neighbors.shape[1])[neighbors.ravel() >= 0].astype(np.int32)
+    second = neighbors.ravel()[neighbors.ravel() >= 0].astype(np.int32)
+    return FitPairs(first, second, distances(vectors, first, second))
+
+
 def fit_pairs(vectors: NDArray[np.float32], neighbors: NDArray[np.int32], seed: int) -> FitPairs:
     """Return all neighbour pairs and ten random pairs for each item, at most half a million of those.
 
@@ -110,7 +117,7 @@ def bin_of(squared, low, scale, bins):
 
 
 @njit(**OPTIONS)
-def likeliest(vectors, neighbors, items, firm, label, same, low, scale, nearest, least):
+def likeliest(vectors, neighbors, items, firm, label, same, low, scale, nearest, added, least):
     """Return for each item the label of highest P₊ with the nearest members among its firm neighbours, -1 if none is above
     `least`. Of equal ones the nearest wins."""
     out = np.full(len(items), -1, np.int64)
@@ -132,7 +139,7 @@ def likeliest(vectors, neighbors, items, firm, label, same, low, scale, nearest,
                 total[which] += same[bin_of(squared_distance(vectors, items[at], near), low, scale, len(same))]
         best = least
         for which in range(labels):
-            plus = (1.0 + total[which]) / (2.0 + count[which])
+            plus = (added + total[which]) / (2.0 * added + count[which])
             if plus > best:
                 best, out[at] = plus, found[which]
     return out
@@ -151,14 +158,15 @@ def merge_probability(
     wanted: tuple[Ints, Ints],
     central: Ints,
     nearest: int,
+    added: float = 1.0,
 ) -> Floats:
     """Return the probability that each of the wanted pairs of clusters is one, with l = log p/(1-p):
 
         P  = σ(Σ l) over all pairs of items            P× = σ(Σ l) over each item's nearest members of the other cluster
-        P₊ = (1 + Σ p) / (2 + count) over the same     P_c = p of the two central items
+        P₊ = (a + Σ p) / (2 a + count) over the same   P_c = p of the two central items
 
-    The smaller cluster's items look for their nearest members in the larger one. P₊ has one pair of each kind added, as the
-    authors' program has.
+    The smaller cluster's items look for their nearest members in the larger one. Equation 4 as printed has a = 0; with a = 1,
+    the default, P₊ has one pair of each kind added, as the authors' program has, and small clusters are not believed at once.
 
     Parameters
     ----------
@@ -173,7 +181,7 @@ def merge_probability(
         vectors, *clusters, first, second, pairs.low, pairs.scale, pairs.same, pairs.odds, nearest, kind == "all"
     )
     if kind == "plus":
-        return np.asarray((1.0 + total) / (2.0 + count))
+        return np.asarray((added + total) / (2.0 * added + count))
     odds = every if kind == "all" else near
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(odds, -700.0, 700.0))))
 

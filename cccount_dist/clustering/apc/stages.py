@@ -130,7 +130,7 @@ class Stages:
         wanted = inverse[: len(first)], inverse[len(first) :]
         return merge_probability(
             parameters.probability, ground.vectors, ground.pairs, (np.concatenate(members), start), wanted, central,
-            parameters.nearest,
+            parameters.nearest, parameters.added,
         )  # fmt: skip
 
     def _outliers(self, tried: dict[int, set[int]]) -> list[Due]:
@@ -161,7 +161,7 @@ def attached(ground: Ground, label: Ints, loose: Ints) -> Ints:
     pairs, parameters = ground.pairs, ground.parameters
     found = likeliest(
         ground.vectors, ground.neighbors, loose, firm, label, pairs.same, pairs.low, pairs.scale,
-        parameters.nearest, parameters.attach,
+        parameters.nearest, parameters.added, parameters.attach,
     )  # fmt: skip
     out = label.copy()
     out[loose] = np.where(found >= 0, found, label[loose])

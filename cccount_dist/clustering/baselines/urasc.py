@@ -20,10 +20,10 @@ _NEIGHBORS, _SCALE = 20, 7  # of the graph, and the one whose distance is an ite
 
 def urasc(vectors: Vectors, clusters: int, asker: Asker, seed: int) -> Labels:
     """Return the clusters when the budget is used."""
-    graph = _graph(vectors)
+    graph = neighbor_graph(vectors)
     random = np.random.default_rng(seed)
     sets = Neighbourhoods(asker, int(random.integers(len(vectors))))
-    places = _spectral(graph, asker, clusters, seed)
+    places = linked_places(graph, asker, clusters, seed)
     try:
         while len(sets.items) < len(vectors):
             near = np.stack([np.exp(places @ places[one].mean(axis=0) / 0.1) for one in sets.sets], axis=1)
@@ -33,13 +33,13 @@ def urasc(vectors: Vectors, clusters: int, asker: Asker, seed: int) -> Labels:
             value[sets.items] = -1.0
             item = int(value.argmax())
             sets.place(item, np.argsort(-share[item], kind="stable"))
-            places = _spectral(graph, asker, clusters, seed)
+            places = linked_places(graph, asker, clusters, seed)
     except BudgetUsed:
         pass
-    return kmeans(_spectral(graph, asker, clusters, seed), clusters, seed=seed).labels
+    return kmeans(linked_places(graph, asker, clusters, seed), clusters, seed=seed).labels
 
 
-def _graph(vectors: Vectors) -> sparse.csr_array:
+def neighbor_graph(vectors: Vectors) -> sparse.csr_array:
     count = min(_NEIGHBORS, len(vectors) - 1)
     near = neighbors_in_memory(vectors, count, "euclidean").index
     squared = np.square(vectors[:, None] - vectors[near]).sum(axis=2).astype(np.float64)
@@ -50,7 +50,7 @@ def _graph(vectors: Vectors) -> sparse.csr_array:
     return sparse.csr_array((graph + graph.T) / 2)
 
 
-def _spectral(graph: sparse.csr_array, asker: Asker, clusters: int, seed: int) -> Vectors:
+def linked_places(graph: sparse.csr_array, asker: Asker, clusters: int, seed: int) -> Vectors:
     """Return the unit rows of the first K eigenvectors of the graph with all links in it."""
     changed = graph.tolil()
     for links, value in zip(asker.links(), (1.0, 0.0), strict=True):

@@ -6,7 +6,7 @@ stored. Counts are n² bytes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,38 +24,54 @@ _ITERATIONS = 20
 
 @dataclass(frozen=True, slots=True)
 class Beliefs:
-    """How often each pair of units fell into one cluster in `runs` clusterings; P = (count + 1) / (runs + 2)."""
+    """How often each pair of units fell into one cluster in `runs` clusterings; P = (count + 1) / (runs + 2).
+
+    Not smoothed it is equation 2 as printed, count / runs.
+    """
 
     agreements: Bytes  # (n, n) symmetric; EXCLUDED for pairs that are not to be asked
     runs: int
+    smoothed: bool = True
 
     def probability(self) -> NDArray[np.float64]:
         """Return P for every count."""
+        if not self.smoothed:
+            return np.minimum(np.arange(256, dtype=np.float64) / self.runs, 1.0)
         table: NDArray[np.float64] = (np.arange(256, dtype=np.float64) + 1.0) / (self.runs + 2.0)
         return table
 
 
-def one_run(vectors: NDArray[np.float32], clusters: int, seed: int, number: int, weight: Int64s | None = None) -> Labels:
+def one_run(
+    vectors: NDArray[np.float32], clusters: int, seed: int, number: int, weight: Int64s | None = None, *, finer: bool = True
+) -> Labels:
     """Return the labels (n,) of k-means from random rows as first centres; `number` tells the runs of one seed apart.
 
-    Runs take turns between K clusters and 2 K: pairs that hold together in the finer ones, too, are surer (compared in
-    docs/hacc.md). All numbers are whole and small enough for every sum of products to be exact, so a run gives the same labels
-    on any machine.
+    Runs take turns between K clusters and 2 K, unless `finer` is False: pairs that hold together in the finer ones, too, are
+    surer (compared in docs/hacc.md). All numbers are whole and small enough for every sum of products to be exact, so a run gives
+    the same labels on any machine.
     """
-    return _k_means(whole_numbers(vectors, _BITS).astype(np.float32), clusters, seed, number, weight)
+    return _k_means(whole_numbers(vectors, _BITS).astype(np.float32), clusters, seed, number, weight, finer=finer)
 
 
-def many_runs(vectors: NDArray[np.float32], clusters: int, seed: int, runs: int = RUNS, weight: Int64s | None = None) -> Labels:
+def many_runs(
+    vectors: NDArray[np.float32],
+    clusters: int,
+    seed: int,
+    runs: int = RUNS,
+    weight: Int64s | None = None,
+    *,
+    finer: bool = True,
+) -> Labels:
     """Return the labels (runs, n) of runs 0, 1, 2, …, one after the other; each row is what `one_run` gives."""
     if not 1 <= runs <= MOST_RUNS:
         raise InputError(f"runs is {runs}: the number of k-means runs goes from 1 to {MOST_RUNS}")
     rows = whole_numbers(vectors, _BITS).astype(np.float32)
-    return np.stack([_k_means(rows, clusters, seed, number, weight) for number in range(runs)])
+    return np.stack([_k_means(rows, clusters, seed, number, weight, finer=finer) for number in range(runs)])
 
 
-def _k_means(rows: NDArray[np.float32], clusters: int, seed: int, number: int, weight: Int64s | None) -> Labels:
+def _k_means(rows: NDArray[np.float32], clusters: int, seed: int, number: int, weight: Int64s | None, *, finer: bool) -> Labels:
     random = np.random.Generator(np.random.Philox(key=seed, counter=number << 64))
-    if number % 2 == 0:
+    if finer and number % 2 == 0:
         clusters = max(clusters, min(2 * clusters, len(rows) // 2))
     clusters = min(clusters, len(rows), np.iinfo(np.uint16).max)
     centres = rows[np.sort(random.choice(len(rows), clusters, replace=False))]
@@ -114,7 +130,7 @@ def pooled(beliefs: Beliefs, forest: Forest) -> Beliefs:
     """
     if forest.leaves == len(forest.leaf):
         return beliefs
-    return Beliefs(_pool(beliefs.agreements, forest.leaf, forest.leaves), beliefs.runs)
+    return replace(beliefs, agreements=_pool(beliefs.agreements, forest.leaf, forest.leaves))
 
 
 @compiled  # type: ignore[untyped-decorator, unused-ignore]

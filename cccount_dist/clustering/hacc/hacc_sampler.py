@@ -6,12 +6,12 @@ are those of `engine.py` for each question.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.hacc.beliefs import EXCLUDED, pooled
+from cccount_dist.clustering.hacc.beliefs import EXCLUDED, Beliefs, pooled
 from cccount_dist.clustering.hacc.engine import Engine, LocalEngine, pairs_within
 from cccount_dist.clustering.hacc.forest import Bytes, Forest, Int64s
 from cccount_dist.clustering.hacc.knowledge import HaccGrouping, Knowledge
@@ -58,22 +58,42 @@ class Checks:
         return first, second
 
 
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How questions are chosen.
+
+    local : score by the approximation H2; the purpose of each question then says so
+    pooling : what is known to be the same shares its probabilities
+    unlikely : pairs of two clusters whose P is below are left out (the first half of H1)
+    stop : the expected change below which nothing more is asked; 0: never
+    """
+
+    local: bool = False
+    pooling: bool = True
+    unlikely: float = 0.0
+    stop: float = 0.0
+
+
 class _Plan:
     """What to ask now, best first; each question is asked before the next one is looked for."""
 
-    def __init__(self, knowledge: Knowledge, outcomes: tuple[int, int], *, local: bool, crowded: bool) -> None:
+    def __init__(self, knowledge: Knowledge, outcomes: tuple[int, int], asking: Asking, *, crowded: bool) -> None:
         forest = knowledge.forest()
         self._knowledge = knowledge
         self._crowded = crowded  # whether several open questions may be about one cluster
         self._problem = problem = knowledge.problem
         self._cluster = cluster = forest.labels()
-        self._engine = (LocalEngine if local else Engine)(problem.order, forest, pooled(problem.beliefs, forest))
+        beliefs = pooled(problem.beliefs, forest) if asking.pooling else problem.beliefs
+        if asking.unlikely:
+            beliefs = _without_unlikely(beliefs, cluster, asking.unlikely)
+        self._engine = (LocalEngine if asking.local else Engine)(problem.order, forest, beliefs)
+        self._stop = asking.stop
         self._checks = Checks(knowledge, forest, outcomes)
-        self._said = ", approximate" if local else ""
+        self._said = ", approximate" if asking.local else ""
         # A pending question holds its clusters: its answer may change everything that could be asked about them.
         self._taken = np.zeros(forest.clusters, np.uint8)
         self._taken[cluster[problem.of_item[np.array(knowledge.pending(), np.int64).ravel()]]] = 1
-        self._least = 0.0
+        self._least = self._stop
         self._over = False
 
     def following(self) -> Planned | None:
@@ -109,10 +129,16 @@ class _Plan:
 
     def _in_other_pairs(self) -> Planned | None:
         best = self._engine.best(np.zeros_like(self._taken))
-        if best is None:
+        if best is None or best.value < self._stop:
             return None
         self._exclude(best.first, best.second)
         return (*self._problem.items_of(best.first, best.second), ("split" if best.split else "join") + self._said)
+
+
+def _without_unlikely(beliefs: Beliefs, cluster: NDArray[np.integer], least: float) -> Beliefs:
+    """Return the beliefs without pairs of two clusters that are hardly the same."""
+    unlikely = (beliefs.probability()[beliefs.agreements] < least) & (cluster[:, None] != cluster)
+    return replace(beliefs, agreements=np.where(unlikely, np.uint8(EXCLUDED), beliefs.agreements))
 
 
 class ActiveHacc:
@@ -121,14 +147,17 @@ class ActiveHacc:
     Parameters
     ----------
     knowledge : the units, and K
-    local : score by the approximation H2; the purpose of each question then says so
-    most_open : questions that may be open at a time, if more than one may be about a cluster; None: one for each cluster
+    asking : how questions are chosen
+    most_open : questions that may be open at a time; None: as many as there are clusters of their own
+    crowded : whether several of them may be about one cluster
     """
 
-    def __init__(self, knowledge: Knowledge, *, local: bool = False, most_open: int | None = None) -> None:
+    def __init__(
+        self, knowledge: Knowledge, asking: Asking | None = None, *, most_open: int | None = None, crowded: bool = False
+    ) -> None:
         self._knowledge = knowledge
-        self._local = local
-        self._most_open = most_open
+        self._asking = asking or Asking()
+        self._most_open, self._crowded = most_open, crowded
         self._plan: _Plan | None = None
         self._next: Planned | None = None
         self._checks: list[int] = []  # questions that are checks
@@ -156,7 +185,7 @@ class ActiveHacc:
 
     @property
     def done(self) -> bool:
-        """Whether every pair is implied by the answers, or was asked in vain."""
+        """Whether every pair is implied by the answers or was asked in vain, or no question is worth asking any more."""
         return not self._knowledge.pending() and self._look_ahead() is None
 
     @property
@@ -167,8 +196,7 @@ class ActiveHacc:
     def _look_ahead(self) -> Planned | None:
         if self._next is None:
             if self._plan is None:
-                crowded = self._most_open is not None
-                self._plan = _Plan(self._knowledge, self._outcomes(), local=self._local, crowded=crowded)
+                self._plan = _Plan(self._knowledge, self._outcomes(), self._asking, crowded=self._crowded)
             self._next = self._plan.following()
         return self._next
 

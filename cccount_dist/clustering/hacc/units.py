@@ -189,6 +189,19 @@ def plain(vectors: NDArray[np.float32], labels: Labels) -> Problem:
     return Problem(order_of(squared_distances(vectors)), beliefs, np.ones(len(items), np.int64), items, items, *nothing, items)
 
 
+def grouped(vectors: NDArray[np.float32], of_item: Int32s, centres: NDArray[np.float32], labels: Labels) -> Problem:
+    """Return the problem of the paper's H1: groups of near items (n,), each one point at its centre (m, d).
+
+    A question about two groups is about the items nearest to their centres. Nothing opens a group.
+    """
+    _check_units(len(centres))
+    item = central_items(vectors, of_item, len(centres))
+    beliefs = Beliefs(agreements(labels), len(labels))
+    nothing = np.empty(0, np.int64), np.empty((0, 2), np.int32)
+    points = np.arange(len(centres), dtype=np.int32)
+    return Problem(order_of(squared_distances(centres)), beliefs, np.ones(len(item), np.int64), of_item, item, *nothing, points)
+
+
 def condensed(vectors: NDArray[np.float32], micro: MicroClusters, labels: Labels, opened: Collection[int]) -> Problem:
     """Return the problem in which micro-clusters are units; of those that are opened, the parts.
 

@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 from cccount_dist.clustering.methods import GroupingInputs
 from cccount_dist.clustering.present import PresentItems
 from cccount_dist.clustering.result import Grouping
-from cccount_dist.clustering.spectral.parameters import SpectralParameters, check_items
-from cccount_dist.clustering.spectral.spectral_sampler import Prior, Rule, SpectralSampler
+from cccount_dist.clustering.spectral.parameters import SpectralParameters, check_items, read_pairs
+from cccount_dist.clustering.spectral.spectral_sampler import Prior, Rule, SpectralSampler, Way
 from cccount_dist.sampling.types import Sampler
 
 
@@ -26,8 +26,16 @@ def spectral(inputs: GroupingInputs, told: SpectralParameters, rule: Rule, *, in
         repeats=told.repeats,
         prior=prior_of(inputs, present, told.prior) if told.prior > 0.0 else None,
         missing=told.missing,
+        way=Way(told.begin, told.estimate, told.repeating, told.open),
+        unavailable=unavailable_pairs(present, told.unavailable),
     )
     return PresentItems(sampler, present, len(inputs.vectors))
+
+
+def unavailable_pairs(present: NDArray[np.int64], text: str) -> tuple[tuple[int, int], ...]:
+    """Return the pairs that cannot be measured, numbered as in `present`; those of items that are not there are left out."""
+    number = {int(item): place for place, item in enumerate(present)}
+    return tuple((number[u], number[v]) for u, v in read_pairs(text) if u in number and v in number)
 
 
 def prior_of(inputs: GroupingInputs, present: NDArray[np.int64], weight: float) -> Prior:

@@ -3,7 +3,8 @@
 Graded ratings: the median of a pair's m ratings, deviation s/√m, where s is pooled over all pairs that were rated more than once.
 If every rating is 0 or 1 they are answers "different" and "same": the mean and deviation of the posterior Beta(a + same,
 a + different), where a follows from how often repeated answers disagree (a = 1, the flat prior, is an error rate of one third).
-A weight is floor + (1 - floor) · estimate, so "different" still connects two items. At the end, when all pairs are rated, that
+With `medians` they are ratings like any other, as in the paper. A weight is floor + (1 - floor) · estimate, so "different" still
+connects two items unless the floor is 0. At the end, when all pairs are rated, that
 leaves the eigenvectors as they are. Memory O(ratings).
 """
 
@@ -19,8 +20,8 @@ ERRORS, ERRORS_WORTH = 0.02, 5.0  # of answers, before any pair was answered twi
 class Ratings:
     """Ratings by pair and question. Pairs are (smaller item, larger item)."""
 
-    def __init__(self, floor: float) -> None:
-        self._floor = floor
+    def __init__(self, floor: float, *, medians: bool = False) -> None:
+        self._floor, self._medians = floor, medians
         self._said: dict[Pair, dict[int, float]] = {}
         self._repeats = 0  # ratings beyond the first of their pair
         self._graded = 0  # ratings other than 0 and 1
@@ -59,7 +60,7 @@ class Ratings:
     def estimate(self, pair: Pair) -> tuple[float, float]:
         """Return the weight of a rated pair, and its deviation beside `UNKNOWN` for a pair that was not."""
         values = list(self._said[pair].values())
-        if self._graded:
+        if self._graded or self._medians:
             middle, deviation = median(values), self._spread / math.sqrt(len(values))
         else:
             same, different = self._prior + sum(values), self._prior + len(values) - sum(values)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from cccount_dist.clustering.spectral.assigning import Placing, mostly_near_0, place, unexplained
 from cccount_dist.clustering.spectral.filled import filled
 from cccount_dist.clustering.spectral.graph import Floats, RatedGraph
-from cccount_dist.clustering.spectral.parameters import Missing
+from cccount_dist.clustering.spectral.parameters import Begin, Estimate, Missing, Repeating
 from cccount_dist.clustering.spectral.randompairs import Pair, connecting_pair, generator, random_pair
 from cccount_dist.clustering.spectral.ratedgroups import SpectralGrouping, grouping, no_grouping
 from cccount_dist.clustering.spectral.ratings import UNKNOWN, Ratings
@@ -42,6 +42,22 @@ class Prior:
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """How ratings are asked for and what they are taken for; the defaults are ours.
+
+    begin : pairs that connect the items come first; `identity`: while λ2 is not simple, where eq. (7) says nothing, any pair
+    estimate : `median`, of all ratings of a pair, as in section 5 of the paper; `auto`: see `ratings.py`
+    repeating : `always`: each pair as often as it may be rated, one after the other (figure 5a of the paper)
+    most_open : questions that may be open at a time; 0: as many as are wanted
+    """
+
+    begin: Begin = "connect"
+    estimate: Estimate = "auto"
+    repeating: Repeating = "active"
+    most_open: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class _Planned:
     pair: Pair
     purpose: str
@@ -56,12 +72,14 @@ class SpectralSampler:
     items, clusters : how many there are, and into how many groups they go
     rule : how questions are chosen: `iu-red`, `s-and-t` (two groups) or `random`
     interleaved : every second question is a random pair
-    floor : the weight of "different", above 0
+    floor : the weight of "different"; 0: no connection
     repeats : how often a pair may be rated
     prior : similarities that hold until a pair is rated
     missing : what the result takes a pair for that was not rated: `zero` as in the paper, or `either` a guess (`filled.py`)
         or, for more than two groups or where most ratings are near 0, whichever of both gives groups that explain the ratings
         better. Questions are chosen with 0.
+    way : how ratings are asked for
+    unavailable : pairs that cannot be measured: they are never asked, and count as 0
     """
 
     def __init__(
@@ -76,14 +94,17 @@ class SpectralSampler:
         repeats: int = 3,
         prior: Prior | None = None,
         missing: Missing = "either",
+        way: Way | None = None,
+        unavailable: Sequence[Pair] = (),
     ) -> None:
         self._items, self._clusters = items, clusters
         self._rule, self._interleaved, self._seed, self._most, self._missing = rule, interleaved, seed, repeats, missing
         self._graph = RatedGraph(items)
-        self._ratings = Ratings(floor)
+        self._way = way or Way()
+        self._ratings = Ratings(floor, medians=self._way.estimate == "median")
         self._expected: dict[Pair, float] = {}
         self._pairs: list[Pair] = []  # of every question
-        self._asked: set[Pair] = set()
+        self._asked: set[Pair] = set(unavailable)
         self._pending: dict[int, int] = {}  # question -> the item that it is about
         self._unsure: dict[Pair, set[int]] = {}
         # The last look at the graph, and where the search for the next one starts. The start changes when questions are asked
@@ -94,9 +115,15 @@ class SpectralSampler:
         self._before: NDArray[np.int64] | None = None
         if prior is not None and len(prior.first):
             self._expect(prior)
+        for u, v in sorted(self._asked):
+            if not self._graph.has(u, v):
+                self._graph.add(np.array([u]), np.array([v]))
+            self._graph.close(u, v)
 
     def ask(self, limit: int) -> list[Question]:
         questions: list[Question] = []
+        if self._way.most_open:
+            limit = min(limit, self._way.most_open - len(self._pending))
         while len(questions) < limit and (planned := self._plan()) is not None:
             number, (u, v) = self.asked, planned.pair
             if not self._graph.has(u, v):
@@ -166,7 +193,7 @@ class SpectralSampler:
             return True
         all_asked = len(self._asked) == self._items * (self._items - 1) // 2
         may_repeat = self._rule != "random" and bool(np.any(self._graph.deviation > 0.0))
-        return all_asked and not self._pending and not may_repeat
+        return all_asked and not self._pending and not may_repeat and self._to_repeat() is None
 
     @property
     def asked(self) -> int:
@@ -189,8 +216,10 @@ class SpectralSampler:
         number = self.asked
         random = generator(self._seed, number)
         parts = self._connected_parts()
+        if (again := self._to_repeat()) is not None:
+            return _Planned(again, "repeat")
         if parts > 1:
-            planned = self._connect(random)
+            planned = self._connect(random) if self._way.begin == "connect" else None
         elif self._rule == "random" or (self._interleaved and number % 2):
             planned = None
         else:
@@ -200,6 +229,14 @@ class SpectralSampler:
         if planned is None and parts == 1 and self._rule != "random":
             planned = self._choose()  # no new pair is left: only repeats are
         return planned
+
+    def _to_repeat(self) -> Pair | None:
+        """Return the pair of the last question, if each is always rated several times and it was not yet."""
+        if self._way.repeating != "always" or not self._pairs:
+            return None
+        last = self._pairs[-1]
+        times = next((at for at, pair in enumerate(reversed(self._pairs)) if pair != last), len(self._pairs))
+        return last if times < self._most else None
 
     def _connect(self, random: np.random.Generator) -> _Planned | None:
         waiting = np.array([self._pairs[number] for number in self._pending], np.int64).reshape(-1, 2)

@@ -75,12 +75,12 @@ def prepare_consensus(folder: CampaignFolder, inputs: GroupingInputs, of: str, c
     scratch = folder.workspace.scratch(f"consensus-{folder.name}")
     rows = scratch / "rows"
     write_arrays(rows, units.rows, units.weight)
-    run = partial(consensus_run, rows, units.clusters, units.seed)
+    run = partial(consensus_run, rows, units.clusters, units.seed, finer=units.finer)
     write_consensus(folder, np.stack(cluster.map(run, range(units.runs), describe="k-means runs", unit="runs")), of)
     remove_all(scratch)
 
 
-def consensus_run(rows: ScratchPath, clusters: int, seed: int, number: int) -> Labels:
+def consensus_run(rows: ScratchPath, clusters: int, seed: int, number: int, *, finer: bool = True) -> Labels:
     """Return the labels of one run: the task of a worker. `rows` is a file with the rows and weights of the units."""
     vectors, weight = read_arrays(rows)
-    return one_run(vectors, clusters, seed, number, weight)
+    return one_run(vectors, clusters, seed, number, weight, finer=finer)

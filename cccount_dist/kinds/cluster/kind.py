@@ -42,7 +42,20 @@ class ClusterKind(CampaignKind[ClusterOptions]):
     Example: cccount cluster photos --method iu-red --clusters 2 --budget 900
     """
     options = ClusterOptions
-    shown = ("clusters", "nmi", "ari", "against", "right", "right_low", "right_high", "count", "count_low", "count_high")
+    shown = (
+        "clusters",
+        "nmi",
+        "ari",
+        "jcc",
+        "rwcp",
+        "against",
+        "right",
+        "right_low",
+        "right_high",
+        "count",
+        "count_low",
+        "count_high",
+    )
 
     @property
     def course(self) -> "TableSpec":
@@ -118,6 +131,8 @@ class ClusterKind(CampaignKind[ClusterOptions]):
             noun=goal.noun,
             nmi=last.get("nmi"),
             ari=last.get("ari"),
+            jcc=last.get("jcc"),
+            rwcp=last.get("rwcp"),
             against=[Against(*pair) for pair in reached.result.against],
             glances=reached.glances,
             human_seconds=seconds_spent(folder, reached.questions, reached.glances),

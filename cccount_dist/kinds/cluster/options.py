@@ -69,11 +69,10 @@ class ClusterOptions(CampaignOptions):
 
     def check_method(self, method: Method) -> None:
         CampaignOptions.check_method(self, method)
-        of_ratings = {name: value for name, value in self.own.items() if not self.is_of_kind(name)}
         if self.target_quality is not None and not method.measures:
             able = listed([name for name, one in methods_of(KIND).items() if one.measures], " or ")
             raise InputError(f"--target-quality is for methods that measure it ({able}), and {method.name} does not")
-        check_told(method, self.clusters, self.named | of_ratings)
+        check_told(method, self.clusters, self.given_to(method))
 
     def parameters(self) -> dict[str, Scalar]:
         if "clusters" in self.chosen.needs:  # before a campaign is frozen that could never run

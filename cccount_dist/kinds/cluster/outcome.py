@@ -21,6 +21,10 @@ class Against:
     value: float
 
 
+def _also(jcc: float | None, rwcp: float | None) -> str:
+    return "".join(f", {name} {value:.3f}" for name, value in (("JCC", jcc), ("RWCP", rwcp)) if value is not None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOutcome(CampaignOutcome):
     """How many groups there are, and where the labels lie."""
@@ -33,6 +37,8 @@ class ClusterOutcome(CampaignOutcome):
     warning: str | None
     nmi: float | None = optional()
     ari: float | None = optional()
+    jcc: float | None = optional()
+    rwcp: float | None = optional()
     against: Sequence[Against] = ()
     glances: int = 0
     human_seconds: float = 0.0
@@ -57,7 +63,7 @@ class ClusterOutcome(CampaignOutcome):
         if self.steady_answers is not None and self.steady_answers >= _STEADY:
             text += f" The last {self.steady_answers:,} answers left the groups as they were."
         if self.nmi is not None and self.ari is not None:
-            text += f" Agreement with the labels: NMI {self.nmi:.3f}, ARI {self.ari:.3f}."
+            text += f" Agreement with the labels: NMI {self.nmi:.3f}, ARI {self.ari:.3f}{_also(self.jcc, self.rwcp)}."
         if self.warning:
             text += f"\nTake care: {self.warning.rstrip('.')}."
         return "\n".join([text, *self.standing, self.labels])

@@ -78,6 +78,7 @@ def gather(
         written_at=datetime.now(UTC),
         epochs=folder.epochs(),
         ratings=rating_facts(folder, collection, given, labels, price) if method.takes("ratings") else None,
+        price=price,
         quality=_quality(last, [pictures[item] for item in least_sure]) if method.measures else None,
     )
 
@@ -96,8 +97,8 @@ def _quality(last: Mapping[str, Any], least_sure: list[Thumbnail]) -> QualityFac
 def _course(table: pa.Table) -> list[Refresh]:
     """The last refresh after each number of answers."""
     found = {row["questions"] + (row.get("glances") or 0): row for row in table.to_pylist()}
-    names = ("clusters", "entropy", "nmi", "ari", "expected_classes")
-    rows = [Refresh(answers, *(row[name] for name in names)) for answers, row in found.items()]
+    names = ("clusters", "entropy", "nmi", "ari", "expected_classes", "jcc", "rwcp")
+    rows = [Refresh(answers, *(row.get(name) for name in names)) for answers, row in found.items()]
     return [rows[place] for place in thinned(len(rows), MOST_POINTS)]
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cccount_dist.campaign.inputs import Inputs, neighbor_lists
 from cccount_dist.campaign.runner import CampaignRunner, State
-from cccount_dist.clustering.agreement import ari, entropy, nmi
+from cccount_dist.clustering.agreement import ari, entropy, jcc, nmi, rwcp
 from cccount_dist.clustering.methods import GroupingInputs, grouping_method, make_grouper, without_vectors
 from cccount_dist.clustering.respecting import respecting
 from cccount_dist.clustering.result import Grouping, Previewing, numbered
@@ -26,6 +26,7 @@ from storage.schema import GROUPINGS, LABELS, NEIGHBOR_SIMILARITY, NEXT
 from storage.settings import Goal
 
 PREVIEW = 12  # questions that a report shows as the next ones
+_MOST_CELLS = 4_000_000  # clusters by classes up to which the best assignment is worked out
 _SHOWN = 5  # pairs that a warning names
 _TRIALS = 20  # gold answers from which on …
 _ERR = 0.02  # … so many wrong ones among them are a warning for a method that takes every answer as true
@@ -107,6 +108,7 @@ class ClusterRunner(CampaignRunner[Grouping]):
             "entropy": entropy(result.labels),
             "nmi": mutual,
             "ari": rand,
+            **_of_pairs_and_items(result, collection.labels(), at_rest=state != "running"),
             "warning": result.warning,
             "against": len(result.against),
             "expected_classes": result.expected_classes,
@@ -175,6 +177,20 @@ def said_against(against: Sequence[tuple[int, int, float]], ids: Sequence[str]) 
     more = f"; and {len(against) - _SHOWN:,} more" if len(against) > _SHOWN else ""
     count = f"{len(against):,} sure answers, which contradict" if len(against) > 1 else "1 sure answer, which contradicts"
     return f"the groups go against {count} others: {', '.join(some)}{more}"
+
+
+def _of_pairs_and_items(result: Grouping, labels: NDArray[np.int64] | None, *, at_rest: bool) -> dict[str, float | None]:
+    """Return JCC and RWCP, the measures of the Active-HACC paper; None where nothing is known.
+
+    RWCP is an assignment of clusters to classes, cubic in their number: it is worked out when a step ends, if they are not many.
+    """
+    if labels is None or not np.any(both := (labels >= 0) & (result.labels >= 0)):
+        return {"jcc": None, "rwcp": None}
+    cells = len(np.unique(labels[both])) * len(np.unique(result.labels[both]))
+    return {
+        "jcc": jcc(labels, result.labels),
+        "rwcp": rwcp(labels, result.labels) if at_rest and cells <= _MOST_CELLS else None,
+    }
 
 
 def agreement(result: Grouping, labels: NDArray[np.int64] | None) -> tuple[float | None, float | None]:

@@ -102,13 +102,13 @@ class CountKind(CampaignKind[CountOptions]):
         self,
         folder: "CampaignFolder",
         collection: "Collection",
-        price: float | None = None,  # noqa: ARG002  a count says what it takes in hours
+        price: float | None = None,
         progress: Progressing = silent,
     ) -> bytes:
         from cccount_dist.kinds.count.report import gather
         from cccount_dist.report.countpage import report_page
 
-        return report_page(gather(folder, collection, progress)).encode()
+        return report_page(gather(folder, collection, price, progress)).encode()
 
 
 def _found(row: Mapping[str, Any], noun: Noun) -> str:

@@ -30,8 +30,10 @@ from storage.schema import ESTIMATES
 from storage.version import __version__
 
 
-def gather(folder: CampaignFolder, collection: Collection, progress: Progressing = silent) -> CountFacts:
-    """Return everything that the report of this campaign says."""
+def gather(
+    folder: CampaignFolder, collection: Collection, price: float | None = None, progress: Progressing = silent
+) -> CountFacts:
+    """Return everything that the report of this campaign says; `price` is that of a question."""
     opened = Campaign(folder)
     settings, ledger, questions = opened.settings, opened.ledger, opened.questions
     settled = [row for question in questions if (row := ledger.settled(question.id)) is not None]
@@ -52,6 +54,7 @@ def gather(folder: CampaignFolder, collection: Collection, progress: Progressing
         version=__version__,
         written_at=datetime.now(UTC),
         epochs=folder.epochs(),
+        price=price,
         **_details(folder),
     )
 

@@ -69,7 +69,17 @@ class SubclusterKind(CampaignKind[SubclusterOptions]):
     def check(self, options: SubclusterOptions, inputs: "Inputs") -> None:
         from cccount_dist.clustering.methods import check_clusters
 
+        if inputs.metric == "euclidean":
+            raise InputError(
+                "subcluster works with cosine or correlation, and the neighbours were computed with euclidean: run "
+                "`cccount neighbors` with --metric cosine first"
+            )
         check_clusters(options.clusters or 0, inputs.countable)
+        restricted = int(options.parameters().get("restricted", 0))
+        if restricted and restricted < (options.clusters or 0):
+            raise InputError(
+                f"restricted is {restricted}, too few for {options.clusters} centroids: use {options.clusters} or more"
+            )
 
     def prepare(self, folder: "CampaignFolder", inputs: "Inputs", cluster: "Cluster") -> None:
         from cccount_dist.kinds.subcluster.prepared import prepare_lists
@@ -123,9 +133,9 @@ class SubclusterKind(CampaignKind[SubclusterOptions]):
         self,
         folder: "CampaignFolder",
         collection: "Collection",
-        price: float | None = None,  # noqa: ARG002  pictures cost nothing
+        price: float | None = None,
         progress: Progressing = silent,
     ) -> bytes:
         from cccount_dist.kinds.subcluster.sheet import sheet_of
 
-        return sheet_of(folder, collection, progress)
+        return sheet_of(folder, collection, price, progress)

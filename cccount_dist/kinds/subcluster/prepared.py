@@ -12,8 +12,10 @@ import numpy as np
 
 from cccount_dist.campaign.inputs import Inputs, load_inputs
 from cccount_dist.campaign.preparation import Cluster
+from cccount_dist.sampling.methods import find_method
 from cccount_dist.subclustering.candidates import Candidates, Lists, candidate_order, list_length, restricted_size
 from cccount_dist.subclustering.distances import BLOCK_ROWS, Int64s, nearest_items
+from cccount_dist.subclustering.methods import chosen_options
 from cccount_dist.subclustering.passive import Options
 from storage.arrays import JSON, ShardedArray
 from storage.campaigns import CampaignFolder
@@ -49,8 +51,9 @@ class ListsJob:
 
 def options_of(settings: Settings) -> Options:
     """Return what a campaign was started with."""
-    given = settings.parameters
-    return Options(int(given["clusters"]), int(given["size"]), settings.seed, start=str(given["start"]))
+    method = find_method(settings.kind, settings.method)
+    given = method.read({name: value for name, value in settings.parameters.items() if method.has(name)})
+    return chosen_options(int(settings.parameters["clusters"]), settings.seed, given)
 
 
 def lists_job(folder: CampaignFolder, inputs: Inputs, options: Options) -> ListsJob:

@@ -3,6 +3,7 @@
 Reads only. Memory: the collection table, and the small pictures of all subclusters.
 """
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from cccount_dist.campaign.noun import noun_of
@@ -21,11 +22,11 @@ SIDE = 112  # pixels of a small picture: a sheet of 2,000 stays below about 10 M
 MOST_ITEMS = 50_000  # whose nearest subcluster is written into the page
 
 
-def sheet_of(folder: CampaignFolder, collection: Collection, progress: Progressing = silent) -> bytes:
-    """Return the contact sheet: one self-contained HTML file."""
+def sheet_of(folder: CampaignFolder, collection: Collection, price: float | None = None, progress: Progressing = silent) -> bytes:
+    """Return the contact sheet: one self-contained HTML file. `price` is that of a question."""
     subclusters = read_subclusters(folder)
     finder = Finder(folder.workspace, subclusters)
-    return contact_sheet(_facts(folder, collection, subclusters, finder, progress)).encode()
+    return contact_sheet(replace(_facts(folder, collection, subclusters, finder, progress), price=price)).encode()
 
 
 def most_like(folder: CampaignFolder, *, item: str | None = None, image: str | None = None) -> list[Match]:
