@@ -58,7 +58,7 @@ def test_the_similarities_of_the_paper_are_chosen_by_name_and_frozen_with_the_ca
     [
         (
             ["--method", "nis", "--parameter", "tau=0.5"],
-            "nis has no parameter 'tau': it has similarity, ratio; tau is there with",
+            "nis has no parameter 'tau': it has similarity, ratio, alpha, uniform; tau is there with",
         ),
         (["--method", "nis", "--parameter", "ratio=0"], "ratio of nis must be above 0, not 0"),
         (["--method", "inverse", "--parameter", "alpha"], "--parameter 'alpha': write NAME=VALUE"),
