@@ -26,8 +26,11 @@ lint: setup      ## ruff: rules and format; the order of imports between rooms
 	$(BIN)/lint-imports --no-logo
 types: setup     ## mypy, strict, over code and tests
 	$(BIN)/mypy
-unit: setup      ## every test, a file at a time on each core
-	$(BIN)/pytest -n logical --dist loadfile
+# One process more than cores: many tests wait, for servers, browsers and people who answer. In the given order: by itself xdist
+# would leave the files with the fewest tests for the end, and some of those take longest; here the short doctests come last.
+AT_ONCE ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+unit: setup      ## every test, a file at a time in each process
+	$(BIN)/pytest -n $(AT_ONCE) --dist loadfile --no-loadscope-reorder
 
 audit: setup     ## known vulnerabilities of the pinned versions, where an advisory database can be reached
 	infra/audit $(BIN)

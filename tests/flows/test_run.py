@@ -132,7 +132,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
     folder = tmp_path_factory.mktemp("whole")
     folder_of_images(folder)
     began = time.monotonic()
-    shown = cccount("run", folder / "job.toml", "--json")
+    shown = cccount("run", folder / "job.toml", "--json", fresh=True)  # as long as those that are killed
     assert shown.code == 0, shown.err
     assert stages_of(shown.json) == {
         "init": "done", "embed": "done", "neighbors": "done", "count": "done", "groups": "done", "report": "done",
