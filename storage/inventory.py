@@ -131,6 +131,8 @@ CAMPAIGN = (
            check_document, _AGAIN),
     Stored((f"{_CAMPAIGN}/{FOLDER}/data/{{digest}}.bin",), "arrays of it, named by their digest", "every step", check_blob,
            _AGAIN),
+    result("finished.json", "what the campaign said when it was finished: it says so until it gets a larger goal",
+           "`cccount advance`", checks.json_object),
     _group(f"{_CAMPAIGN}/zarr.json"),
 )  # fmt: skip
 

@@ -3,8 +3,12 @@
 A campaign that waits for people is advanced again and again. With nothing new, no sampler is built and no answer is read into a
 ledger. A step that would write a result again, because somebody deleted or damaged it, is taken. Time passes nothing on: the
 longer nobody answers, the fewer questions have to lie ready. Time: the logs of the workspace and the files of `results/`, once.
+
+What a campaign came to at its end is a result (`results/finished.json`), and no snapshot: over other inputs it could not be made
+again, and a campaign that was finished keeps its result until somebody gives it a larger goal.
 """
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +24,14 @@ from cccount_dist.sampling.thawing import thaw
 from storage.campaigns import CampaignFolder
 from storage.errors import CorruptionError, InputError, StoreError, WorkspaceError
 from storage.schema import NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, ArraySpec
+from storage.stamp import intact
 from storage.version import __version__
 
 if TYPE_CHECKING:
     from cccount_dist.campaign.runner import CampaignRunner
 
 NAME = "last"
+FINISHED = "finished.json"
 _ROOMS = ("cccount_dist.campaign", "cccount_dist.kinds")
 _PAGES = (".html",)  # reports are written beside the steps
 _DECIDED = ("goal", "settings", "chain")  # of what a step looks at: the same for a campaign that nobody has touched
@@ -38,16 +44,28 @@ def last_outcome(folder: CampaignFolder, inputs: Inputs, *, opening: bool, stric
     Unless `strict`, also if the campaign was at its end then and only its inputs are others now: a result stays what it was until
     somebody gives the campaign a larger goal. Over more items it is another question.
     """
-    document = folder.snapshots.read(NAME)
-    if document is None or not _is_quiet(folder):
+    last, finished = folder.snapshots.read(NAME), _finished(folder)
+    if (last is None and finished is None) or not _is_quiet(folder):
         return None
-    before, now = document.get("seen", {}), _seen(folder, inputs)
-    if before == now and document.get("opening") is opening:
-        return _thawed(folder, document)
+    now = _seen(folder, inputs)
+    if last is not None and last.get("seen") == now and last.get("opening") is opening:
+        return _thawed(folder, last)
+    before = {} if finished is None else finished.get("seen", {})
     if strict or before.get("inputs") == now["inputs"] or any(before.get(name) != now[name] for name in _DECIDED):
         return None
-    found = _thawed(folder, document)
-    return found if found is not None and found.state in ("done", "stopped") else None
+    return None if finished is None else _thawed(folder, finished)
+
+
+def _finished(folder: CampaignFolder) -> Mapping[str, Any] | None:
+    """What the campaign came to when it was last at its end; None if it never was, or if the file is damaged."""
+    data = folder.read_result(FINISHED)
+    if data is None or intact(data) is not True:
+        return None
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _thawed(folder: CampaignFolder, document: Mapping[str, Any]) -> CampaignOutcome | None:
@@ -75,12 +93,17 @@ def keep_outcome(
     seen = _seen(folder, inputs)
     if runner.has_seen(seen["answers"], seen["others"]):
         arrays = [[array.dtype.str, array.tolist()] for array in frozen.arrays]  # of some dozen numbers
-        document = {"opening": opening, "seen": seen, "outcome": frozen.graph, "arrays": arrays}
-        if folder.snapshots.read(NAME) != document:
-            try:
+        said = {"outcome": frozen.graph, "arrays": arrays}
+        document = {"opening": opening, "seen": seen, **said}
+        try:
+            if outcome.state in ("done", "stopped"):
+                decided = {name: seen[name] for name in ("inputs", *_DECIDED)}
+                with folder.written_by(runner.lease):
+                    folder.write_result(FINISHED, json.dumps({"seen": decided, **said}).encode())
+            if folder.snapshots.read(NAME) != document:
                 folder.snapshots.write(NAME, (), lambda: document)
-            except StoreError:  # a full disk: what matters is written already
-                return
+        except StoreError:  # a full disk: what matters is written already
+            return
 
 
 def _rooms(folder: CampaignFolder) -> tuple[str, ...]:
@@ -105,7 +128,7 @@ def _seen(folder: CampaignFolder, inputs: Inputs) -> dict[str, Any]:
     rows, chain = log.tip()
     objects, results = workspace.objects, f"{folder.prefix}/results"
     names = [name for name in workspace.campaigns() if name != folder.name]
-    kept = [key for key in objects.keys(results) if not key.endswith(_PAGES)]
+    kept = [key for key in objects.keys(results) if not key.endswith((*_PAGES, FINISHED))]
     kept += [key for key in objects.keys(folder.prefix) if key.endswith(_PREPARED) and key.count("/") == 2]
     return {
         "version": __version__,

@@ -221,6 +221,8 @@ def test_a_finished_count_keeps_its_estimate_until_it_gets_a_larger_budget(
     before = count(place, "c", CountOptions(budget=200, oracle="labels", error_rate=0.04))
     grow(workspace, pair_of_workspaces)
     assert count(place, "c", CountOptions(budget=200, oracle="labels", error_rate=0.04)) == before
+    shutil.rmtree(workspace / "campaigns/c/snapshot")
+    assert count(place, "c", CountOptions(budget=200, oracle="labels", error_rate=0.04)) == before, "snapshots decide nothing"
     (shown,) = status(place)["campaigns"]
     assert "was finished before items, vectors or neighbours changed" in shown["hindrance"]
     assert f"cccount count {place} --campaign c --budget" in shown["hindrance"]

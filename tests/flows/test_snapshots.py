@@ -317,9 +317,10 @@ def test_a_finished_campaign_of_a_release_that_said_less_is_advanced_anew(worksp
     """Its inputs are others now, so the last outcome would be said again; it lacks a field that this release has."""
     campaign = Campaign.create(str(workspace), CAMPAIGN, "cluster", budget=20, oracle="labels")
     campaign.advance(to_the_end=True)
-    path = folder_of(workspace) / f"{standing_still.NAME}.json"
+    path = workspace / "campaigns" / CAMPAIGN / "results" / standing_still.FINISHED
     kept = json.loads(path.read_bytes())
-    kept["seen"] |= {"inputs": {"embeddings": "others"}, "version": "0.1.9"}
+    kept["seen"] |= {"inputs": {"embeddings": "others"}}
+    forget(workspace)
     path.write_bytes(stamped("a.json", json.dumps(kept).encode()))
     assert Campaign.open(str(workspace), CAMPAIGN).advance(to_the_end=True).state == "done"
     taken = built[0]

@@ -299,6 +299,7 @@ class Person:
 def filled(cccount: Release, place: Path, campaign: str, labels: NDArray[np.int64], most: int | None = None) -> Path:
     """The file of a campaign's open questions, with answers to the first of them."""
     path = PLACE / f"{campaign}.csv"
+    path.unlink(missing_ok=True)
     cccount("answers", "export", place, "--campaign", campaign, "--file", path)
     with path.open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if not row["answer_id"]]
@@ -348,7 +349,7 @@ def going_on(cccount: Release, place: Path, after: Path) -> Json:
         campaigns[name] = {
             "kind": tomllib.loads((place / "campaigns" / name / "campaign.toml").read_text())["kind"],
             "goal": tomllib.loads((place / "campaigns" / name / "goal.toml").read_text()),
-            "status": standing,
+            "status": {field: value for field, value in standing.items() if field != "hindrance"},  # which names a path
             "results": results_of(place, name),
         }
     for name, expected in campaigns.items():
@@ -410,6 +411,13 @@ def check_private(folder: Path, checkout: Path) -> None:
                 raise SystemExit(f"{file} names {secret}")
 
 
+def keep_one_snapshot(workspace: Path) -> None:
+    """Snapshots would be most of the archive, and are never the truth: the smallest one is kept, to be an old one later."""
+    folders = list(workspace.glob("campaigns/*/snapshot"))
+    for folder in sorted(folders, key=lambda one: sum(file.stat().st_size for file in one.rglob("*")))[1:]:
+        shutil.rmtree(folder)
+
+
 WORKSPACES = {
     "counts": make_counts,
     "groups": make_groups,
@@ -432,6 +440,7 @@ def store(cccount: Release, name: str, checkout: Path) -> None:
     verified = cccount("verify", copy, may_fail=True)["ok"]
     campaigns = going_on(cccount, copy, staged / "after")
     assert cccount("verify", copy)["ok"]
+    keep_one_snapshot(staged / "workspace")
     check_private(staged, checkout)
     into = HERE / tomllib.loads((PLACE / name / "workspace.toml").read_text())["cccount"]
     into.mkdir(exist_ok=True)

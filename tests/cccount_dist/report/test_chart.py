@@ -70,7 +70,8 @@ def test_a_line_is_drawn_where_it_is_in_the_picture_and_nowhere_else(heights: li
     runs = clipped(list(zip(x.tolist(), heights, strict=True)), bottom, top)
     for place in np.arange(0.01, len(heights) - 1, 0.0173):
         height = float(np.interp(place, x, heights))
-        drawn = [np.interp(place, *zip(*run, strict=True)) for run in runs if run[0][0] <= place <= run[-1][0]]
+        here = [np.array(run) for run in runs if run[0][0] <= place <= run[-1][0]]
+        drawn = [float(np.interp(place, run[:, 0], run[:, 1])) for run in here]
         if min(abs(height - bottom), abs(height - top)) > 1e-9:
             assert bool(drawn) == (bottom < height < top)
         assert all(math.isclose(one, height, abs_tol=1e-9) for one in drawn)
