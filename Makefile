@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 
-.PHONY: help setup demo test lint types unit audit faults attack kernels clean
+.PHONY: help setup demo test lint types unit audit faults attack weeks kernels clean
 help:            ## this list
 	@grep -E '^[a-z]+: *.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
@@ -38,6 +38,9 @@ faults: setup    ## the long form of the fault suite: 200 faults, about half an 
 	$(BIN)/python -m tests.faults --faults 200
 attack: setup    ## the long form of the attacks on the review server, about five minutes; writes docs/attack.md
 	$(BIN)/python -m tests.attack
+
+weeks: setup     ## the long form of the campaign of two weeks in small: three people at their own pace, about ten minutes
+	CCCOUNT_TWO_WEEKS=long $(BIN)/pytest tests/review/test_two_weeks.py
 
 kernels:         ## forget compiled kernels: numba does not notice when a file that a kernel imports has changed
 	find storage cccount_dist flows tests benchmarks -name '*.nb[ic]' -delete

@@ -1,13 +1,15 @@
 """A campaign of two weeks in small, as a new user runs it: commands, a real browser, three people, and what comes between.
 
-Photographs with real names, EXIF times, a broken file and an exact copy; answers at the pace of people (each of three every
-second or so), an undo, a closed laptop; a pack that comes back twice, a file with semicolons, a second card whose names repeat,
-another encoder and k, a server that is started again, a folder that moves. At the end every answer is on its pair, nobody was
-asked a pair twice, and the result is that of the same answers read in one go.
+Photographs with real names, EXIF times, a broken file and an exact copy; answers at the pace of people (each of three after 0.5
+to 2 s; in the long form, `make weeks`, after 1 to 4 s and four times as many), a pause, an undo, a closed laptop; a pack that
+comes back twice, a file with semicolons, a second card whose names repeat, another encoder and k, a server that is started again,
+a folder that moves. At the end every answer is on its pair, nobody was asked a pair twice, the result is that of the same answers
+read in one go, and the report says how long people waited.
 """
 
 import csv
 import json
+import os
 import random
 import shutil
 import signal
@@ -20,10 +22,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from cccount_dist import Campaign
+from storage.campaigns import CampaignFolder
+from storage.handouts import read_waits
 from storage.workspace import Workspace
 from tests.flows.conftest import cccount, environment
 from tests.review.butterflies import photograph
@@ -32,7 +37,9 @@ from tests.review.test_pack import handed_in
 from tests.servers import free_port
 
 INDIVIDUALS = 10
-PACE = 0.4  # seconds between answers of anybody: each of three people answers every 1.2 s
+LONG = os.environ.get("CCCOUNT_TWO_WEEKS") == "long"
+THINKING = (1.0, 4.0) if LONG else (0.5, 2.0)  # seconds that somebody looks at a pair
+TIMES = 4 if LONG else 1  # as many answers
 WHO = ("Ana", "Bö", "Chloé")
 _TAKEN = 0x9003  # DateTimeOriginal
 
@@ -73,7 +80,7 @@ class Team:
 
     def __init__(self, browser: Browser, url: str, tokens: dict[str, str], truth: dict[str, int]) -> None:
         self._browser, self._url, self._tokens, self._truth = browser, url, tokens, truth
-        self._chance = random.Random(5)
+        self._chance, self._thought = random.Random(5), random.Random(6)
         self.people: dict[str, Person] = {}
         self.said: Counter[tuple[str, frozenset[str]]] = Counter()
         self.waits: list[float] = []
@@ -94,13 +101,14 @@ class Team:
         person.page.context.close()
 
     def answer(self, count: int) -> None:
-        """Everybody answers so many pairs, in turn."""
-        for _ in range(count):
+        """Everybody answers so many pairs, in turn: while one looks at theirs, so do the others."""
+        for _ in range(count * TIMES):
             for name, person in self.people.items():
-                time.sleep(PACE)
+                time.sleep(self._thought.uniform(*THINKING) / len(self.people))
                 self._look(name, person.page)
 
     def _look(self, name: str, page: Page) -> None:
+        page.locator("#stage:not([data-loading=true])").wait_for()
         shown = page.locator("#stage .name").all_inner_texts()
         same = self._who(shown[0]) == self._who(shown[1])
         began = time.monotonic()
@@ -128,6 +136,7 @@ def ran(*arguments: str | Path) -> dict[str, object]:
     return dict(shown.json)
 
 
+@pytest.mark.timeout(1800 if LONG else 600)
 def test_a_campaign_of_two_weeks(browser: Browser, tmp_path: Path) -> None:
     photos, workspace, port = tmp_path / "Fotos 2026", tmp_path / "census", free_port()
     truth = write_photographs(photos / "card", range(3))
@@ -153,7 +162,9 @@ def test_a_campaign_of_two_weeks(browser: Browser, tmp_path: Path) -> None:
         expect(team.people["Ana"].page.locator("#question")).to_contain_text("butterfly")
         team.answer(4)
         team.goes("Chloé")
-        team.answer(3)
+        team.answer(2)
+        time.sleep(5 * max(THINKING))  # coffee
+        team.answer(1)
 
         # Somebody takes a pack along, hands it in, and hands the same file in again.
         pack = tmp_path / "pack.html"
@@ -195,12 +206,14 @@ def test_a_campaign_of_two_weeks(browser: Browser, tmp_path: Path) -> None:
     assert "cccount embed" in cccount("status", workspace).out
     ran("embed", workspace, "--encoder", "pixels", "--yes")
     ran("neighbors", workspace, "--k", "12", "--yes")
-    ran("advance", workspace, "--campaign", "count")
+    before = str(ran("status", workspace, "--campaign", "count")["campaigns"])
+    grown = ran("advance", workspace, "--campaign", "count")
+    assert grown["estimate"] is not None, f"after half of the photographs came there is no estimate any more: {before}"
 
     # The photographs move; the server is started again, and everybody goes on.
     moved = Path(shutil.move(photos, tmp_path / "archive"))
     assert not cccount("verify", workspace, "--json").json["ok"]
-    ran("relocate", workspace, moved)
+    ran("relocate", workspace, "--images", moved)
     assert cccount("verify", workspace, "--json").json["ok"], cccount("verify", workspace).out
     with reviewed(workspace, port) as url:
         for name in WHO:
@@ -228,4 +241,7 @@ def test_a_campaign_of_two_weeks(browser: Browser, tmp_path: Path) -> None:
     shutil.rmtree(again / "campaigns/count/snapshot")
     read = ran("advance", again, "--campaign", "count")
     assert {**read, "report": None} == {**result, "report": None}
+    report = Path(str(ran("report", workspace, "--campaign", "count")["files"][0])).read_text(encoding="utf-8")  # type: ignore[index]
+    waited = read_waits(CampaignFolder(Workspace.open(workspace), "count").handouts_path)
+    assert ("Somebody at the page had nothing to answer" in report) == bool(waited)
     assert sorted(team.waits)[len(team.waits) * 9 // 10] < 2.0, f"people waited: {sorted(team.waits)[-9:]}"
