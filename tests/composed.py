@@ -143,7 +143,7 @@ class Machine:
         shutil.copy(self.folder / "secrets/database-password", data / "password")
         for path in (data, data / "password"):
             shutil.chown(path, "postgres")
-        make = [
+        make: list[str | Path] = [
             str(binaries / "initdb"),
             "-D",
             data / "d",
