@@ -1,14 +1,16 @@
 """The review server with 20 people at once, and the page in Chromium: how long an answer takes, how soon the next pair is there.
 
-    python -m benchmarks.review [--annotators 20] [--seconds 30] [--pause 0.5] [--folder DIR] [--write docs/review.md]
+    python -m benchmarks.review [--annotators 20] [--seconds 30] [--pause 0.5] [--look 9] [--folder DIR] [--write docs/review.md]
 
 The server is a real `cccount review`; the annotators are threads of another process that take sheets and answer them one by one
-over HTTP, `--pause` seconds apart; people take about nine. The server's own time is what it tells in `Server-Timing`: from the
-request's arrival to the response, the disk included. `--folder` chooses the disk; its name and the time of a plain fsync are
-printed.
+over HTTP, `--pause` seconds apart; people take about nine. Then the same with cold JPEGs of twelve megapixels, `--look` seconds
+apart: each fetches the pictures of its next eight sheets, as the page does. The server's own time is what it tells in
+`Server-Timing`: from the request's arrival to the response, the disk included. `--folder` chooses the disk; its name and the time
+of a plain fsync are printed.
 """
 
 import argparse
+import itertools
 import json
 import os
 import random
@@ -21,6 +23,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,6 +36,7 @@ from cccount_dist.review.annotators import Annotators
 from cccount_dist.sampling.types import Question
 from storage.collection import collection_table
 from storage.workspace import Workspace
+from tests.attack.test_pictures import large_jpeg
 from tests.review.gallery import make_gallery, pairs_of, start_campaign
 
 Row = tuple[str, str, str, str, str]
@@ -44,6 +48,7 @@ def main() -> None:
     parser.add_argument("--annotators", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--pause", type=float, default=0.5)
+    parser.add_argument("--look", type=float, default=9.0, help="seconds for which somebody looks at large pictures")
     parser.add_argument("--no-browser", action="store_true")
     parser.add_argument("--folder", type=Path, default=None)
     parser.add_argument("--write", type=Path, default=None)
@@ -53,6 +58,7 @@ def main() -> None:
         syncs = fsync_times(folder)
         rows = [("plain fsync of 4 KiB on that disk", *summary(syncs), "")]
         rows += people_at_once(folder, options.annotators, options.seconds, options.pause)
+        rows += with_pictures(folder, options.annotators, options.seconds, options.look)
         rows += [] if options.no_browser else in_the_browser(folder)
         load = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores{priority()}"
         lines = [
@@ -115,6 +121,76 @@ def annotate(url: str, token: str, ends: float, pause: float, times: dict[str, l
                 times["answer"].append(told(response))
                 if candidate["question_id"] < 1 << 40:
                     answered.append(candidate["question_id"])
+
+
+def with_pictures(folder: Path, annotators: int, seconds: float, look: float) -> list[Row]:
+    """The same people, with pictures that nobody has seen before; they begin one after the other, within one look."""
+    (folder / "large").mkdir()
+    uris = large_jpeg(folder / "large", 2 * annotators * (int(seconds / look) + 10))
+    half = len(uris) // 2
+    workspace = Workspace.create(folder / "seen", collection_table([f"item {item}" for item in range(len(uris))], uri=uris))
+    start_campaign(workspace, "census", [Question(number, number, half + number) for number in range(half)])
+    tokens = [Annotators(workspace).add(f"annotator {number}") for number in range(annotators)]
+    times: dict[str, list[float]] = {"answer": [], "answer, as the client sees it": [], "picture": []}
+    ready: list[bool] = []
+    with serving(folder / "seen", *QUIET) as url:
+        ends = time.monotonic() + seconds
+        threads = [threading.Thread(target=see, args=(url, token, ends, look, times, ready), daemon=True) for token in tokens]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    said = f"{annotators} people with cold pictures of 12 megapixels, {look:g} s for each pair"
+    rows = [(f"{said}: {what}", *summary(found), f"{len(found):,}") for what, found in times.items() if found]
+    return [*rows, (f"{said}: pairs whose pictures were there when their turn came", f"{sum(ready)} of {len(ready)}", "", "", "")]
+
+
+def see(url: str, token: str, ends: float, look: float, times: dict[str, list[float]], ready: list[bool]) -> None:
+    """One person who looks: pictures of the sheets that were taken ahead come meanwhile, on other connections."""
+    chance = random.Random(token)
+    fetched: dict[int, Future[float]] = {}
+    with ThreadPoolExecutor(4) as several, httpx.Client(base_url=url, timeout=120.0) as client:
+        client.post("/api/login", json={"token": token}).raise_for_status()
+
+        def fetch(item: int) -> float:
+            began = time.perf_counter()
+            while (response := client.get(f"/images/{item}?side=512")).status_code == 503:  # the page tries again, too
+                time.sleep(1.0)
+            response.raise_for_status()
+            times["picture"].append(1000.0 * (time.perf_counter() - began))
+            return time.monotonic()
+
+        time.sleep(chance.uniform(0, look))
+        first = True
+        while time.monotonic() < ends:
+            sheets = client.get("/api/census/sheets?count=8").json()["sheets"]
+            if not sheets:
+                break
+            for item in itertools.chain.from_iterable(map(shown_on, sheets)):
+                if item not in fetched:
+                    fetched[item] = several.submit(fetch, item)
+            wanted = [fetched[item] for item in shown_on(sheets[0])]
+            if not first:  # the very first pair of a person has had no time
+                ready.append(all(one.done() for one in wanted))
+            first = False
+            wait(wanted)
+            time.sleep(chance.uniform(0.5, 1.5) * look)
+            body = {
+                "id": os.urandom(16).hex(),
+                "question_id": sheets[0]["candidates"][0]["question_id"],
+                "value": 0.0,
+                "seconds": look,
+            }
+            began = time.perf_counter()
+            response = client.post("/api/census/answers", json=[body])
+            times["answer, as the client sees it"].append(1000.0 * (time.perf_counter() - began))
+            times["answer"].append(told(response))
+        several.shutdown(cancel_futures=True)
+
+
+def shown_on(sheet: dict[str, Any]) -> list[int]:
+    """The items that a sheet shows."""
+    return [sheet["anchor"]["item"], *(one["item"]["item"] for one in sheet["candidates"])]
 
 
 def told(response: httpx.Response) -> float:

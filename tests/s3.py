@@ -26,9 +26,11 @@ class KeepAlive(WSGIRequestHandler):
 
 
 def main(port: int, bucket: str) -> None:
+    """Serve; an empty `bucket` makes none."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     application = OneAtATime(DomainDispatcherApplication(create_backend_app))
-    Client(application).put(f"http://127.0.0.1:{port}/{bucket}", headers={"Host": f"127.0.0.1:{port}"})
+    if bucket:
+        Client(application).put(f"http://127.0.0.1:{port}/{bucket}", headers={"Host": f"127.0.0.1:{port}"})
     run_simple("127.0.0.1", port, application, threaded=True, request_handler=KeepAlive)
 
 

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 INFRA = ROOT / "infra"
 DEPLOYMENTS = PrefectFile.read().deployments
 COMPOSE = yaml.safe_load((INFRA / "compose.yaml").read_text())
-SCRIPTS = ["audit", "entrypoint", "make-secrets", "slurm/cccount.sbatch", "tls/make-certificates"]
+SCRIPTS = ["audit", "entrypoint", "first-start", "make-secrets", "slurm/cccount.sbatch", "tls/make-certificates"]
 
 
 def run(*command: str | Path, **variables: str) -> "subprocess.CompletedProcess[str]":
@@ -137,7 +137,8 @@ def test_a_service_has_no_rights_and_a_fixed_image(name: str) -> None:
     assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
     assert set(service.get("secrets", ())) <= set(COMPOSE["secrets"])
     assert set(service.get("depends_on", ())) <= set(COMPOSE["services"])
-    assert {volume.partition(":")[0] for volume in service.get("volumes", ())} <= set(COMPOSE["volumes"])
+    named = {volume.partition(":")[0] for volume in service.get("volumes", ()) if volume != "./images:/images:ro"}
+    assert named <= set(COMPOSE["volumes"])
     for value in service.get("environment", {}).values():
         if str(value).startswith("/run/secrets/"):
             assert str(value).removeprefix("/run/secrets/") in service["secrets"], value
@@ -145,8 +146,37 @@ def test_a_service_has_no_rights_and_a_fixed_image(name: str) -> None:
 
 def test_the_topology_is_whole() -> None:
     assert COMPOSE["services"].keys() == {
-        "database", "prefect", "worker", "scheduler", "dask-worker", "review", "store",
+        "database", "prefect", "worker", "scheduler", "dask-worker", "first-start", "review", "store",
     }  # fmt: skip
+
+
+def test_only_the_review_page_is_published_unless_somebody_asks_for_more() -> None:
+    """Whoever reaches Prefect's port has programs run by the worker."""
+    published = {name: service["ports"] for name, service in COMPOSE["services"].items() if "ports" in service}
+    assert published == {"review": ["127.0.0.1:8765:8765"]}
+    more = yaml.safe_load((INFRA / "compose.ports.yaml").read_text())["services"]
+    assert all(one.keys() == {"ports"} and all(port.startswith("127.0.0.1:") for port in one["ports"]) for one in more.values())
+
+
+def test_every_process_that_talks_to_prefect_has_its_password(manifests: list[dict[str, Any]], tmp_path: Path) -> None:
+    """The variable for clients everywhere, the one for the server at the server; compose and Kubernetes alike."""
+    server, origin = COMPOSE["services"]["prefect"]["environment"], "http://127.0.0.1:4200"
+    for name in ("worker", "review"):
+        assert COMPOSE["services"][name]["environment"]["PREFECT_API_AUTH_STRING_FILE"] == "/run/secrets/prefect-auth"
+    assert server["PREFECT_SERVER_API_AUTH_STRING_FILE"] == "/run/secrets/prefect-auth"
+    assert server["PREFECT_SERVER_CORS_ALLOWED_ORIGINS"] == origin
+    assert run(INFRA / "make-secrets", tmp_path).returncode == 0
+    user, _, password = (tmp_path / "prefect-auth").read_text().partition(":")
+    assert (user, len(password)) == ("cccount", 48)
+    (common,) = [one["data"] for one in manifests if one["kind"] == "ConfigMap"]
+    (held,) = [one["data"] for one in manifests if one["kind"] == "Secret" and "prefect-auth" in one["data"]]
+    assert common["PREFECT_API_AUTH_STRING_FILE"] == "/secrets/prefect-auth"
+    assert "review-token" in held
+    (pod,) = [m for m in manifests if m["kind"] == "Deployment" and m["metadata"]["name"] == "prefect"]
+    variables = {one["name"]: one["value"] for one in pod["spec"]["template"]["spec"]["containers"][0]["env"]}
+    assert variables["PREFECT_SERVER_API_AUTH_STRING_FILE"] == "/secrets/prefect-auth"
+    assert variables["PREFECT_SERVER_CORS_ALLOWED_ORIGINS"] == origin
+    assert variables["PREFECT_UI_STATIC_DIRECTORY"].startswith("/tmp/")  # the root is read-only
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +219,7 @@ def test_pods_have_the_least_rights(manifests: list[dict[str, Any]]) -> None:
     for pod in pods:
         assert pod["securityContext"]["runAsNonRoot"]
         assert pod["automountServiceAccountToken"] is False
-        for container in pod["containers"]:
+        for container in [*pod["containers"], *pod.get("initContainers", ())]:
             assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
             assert container["securityContext"]["readOnlyRootFilesystem"]
             assert container["securityContext"]["allowPrivilegeEscalation"] is False

@@ -18,10 +18,12 @@ from cccount_dist.campaign.outcome import CampaignOutcome
 from cccount_dist.campaign.preparation import Cluster
 from cccount_dist.campaign.progress import Progressing, silent, when_needed
 from cccount_dist.campaign.standing_still import keep_outcome, last_outcome
+from cccount_dist.room import Size
 from cccount_dist.sampling.methods import Method, find_method
 from storage.campaigns import CampaignFolder
 from storage.errors import ConflictError, CorruptionError, LeaseError
 from storage.lease import Lease
+from storage.schema import NEIGHBOR_INDEX
 from storage.settings import Goal, Scalar, Settings
 from storage.version import __version__
 from storage.workspace import Workspace
@@ -133,9 +135,20 @@ def read_inputs(
 ) -> Inputs:
     """What the sampler reads. On a host that has no row cache yet this takes a while."""
     if not kind.needs_vectors(method, parameters):
-        return items_alone(workspace)
-    with when_needed(progress, "Reading vectors", "vectors") as report:
-        return load_inputs(workspace, report)
+        inputs = items_alone(workspace)
+    else:
+        with when_needed(progress, "Reading vectors", "vectors") as report:
+            inputs = load_inputs(workspace, report)
+    _require_memory(workspace, find_method(kind.name, method), parameters, inputs)
+    return inputs
+
+
+def _require_memory(workspace: Workspace, method: Method, parameters: Mapping[str, Scalar], inputs: Inputs) -> None:
+    """Refuse a sampler that cannot have the memory that it would take, before anything is written or computed."""
+    k = workspace.array(NEIGHBOR_INDEX).shape[1] if workspace.has_array(NEIGHBOR_INDEX) else 0
+    told = parameters.get("clusters")
+    size = Size(inputs.countable, inputs.vectors.shape[1], k, int(told) if told is not None else None)
+    method.require_memory(size, {name: value for name, value in parameters.items() if method.has(name)})
 
 
 def method_of(workspace: Workspace, name: str, options: CampaignOptions) -> Method:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from cccount_dist.clustering import projected
 from cccount_dist.clustering.apc.parameters import EPSILON, ApcParameters
 from cccount_dist.clustering.evidence.parameters import EvidenceParameters, given_rates
 from cccount_dist.clustering.hacc.parameters import HaccParameters
@@ -110,6 +111,7 @@ def _rating(
     return Method(
         name, KIND, said, build, SpectralParameters, ("ratings",), ("clusters", "vectors"), SPECTRAL_PAPER,
         also_needs=also_needs, explained=explained, presets=IU_RED_PRESETS,
+        memory=projected.s_and_t if rule == "s-and-t" else projected.ratings,
     )  # fmt: skip
 
 
@@ -138,19 +140,20 @@ _ON_VECTORS: tuple[Need, ...] = ("vectors", "neighbors")
 for _method in (
     Method(
         DEFAULT, KIND, "Weighs all answers and similarities; never told K, allows for wrong answers.", _evidence,
-        EvidenceParameters, _ON_VECTORS, checks="gold", prepares=True, started=_started,
+        EvidenceParameters, _ON_VECTORS, checks="gold", prepares=True, started=_started, memory=projected.blocks,
         explained="Answers are evidence: they teach a model which blocks of similar items are one, and can be out-voted.",
     ),
     Method(
         "apc", KIND, "Active probabilistic clustering; never told K, takes every answer as true.", _apc, ApcParameters,
         _ON_VECTORS, paper="Active probabilistic clustering", believes=True, prepares=True, started=_started_apc,
-        presets={PAPER: APC_PRINTED},
+        presets={PAPER: APC_PRINTED}, memory=projected.blocks,
         explained="Active probabilistic clustering: many pure clusters, joined and split by answers about their central items.",
     ),
     Method(
         "hacc", KIND, "Active-HACC: needs K, or takes a count's estimate; takes every answer as true.", _hacc, HaccParameters,
         (*_ON_VECTORS, "clusters"), paper="Active-HACC", believes=True, prepares=True, consensus=True, started=_started,
         presets={PAPER: HACC_PRINTED, "paper-h2": {**HACC_PRINTED, "effects": "local"}},
+        memory=projected.hacc,
         explained="Active hierarchical clustering: the question whose answer is expected to change the clusters most.",
     ),
     _rating(

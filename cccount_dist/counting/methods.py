@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cccount_dist.counting import explained
+from cccount_dist.counting import explained, projected
 from cccount_dist.counting.parameters import (
     ExploreParameters,
     InverseParameters,
@@ -90,42 +90,44 @@ for _method in (
     Method(
         DEFAULT, KIND, "Places items one after another among the clusters that were seen; narrow, and allows for wrong answers.",
         _placing, PlacingParameters, ("vectors",), ("neighbors",), checks="all", started=_started_placing,
-        title="Placing random items", explained=explained.PLACING,
+        memory=projected.placing, title="Placing random items", explained=explained.PLACING,
     ),
     Method(
         "nis", KIND, "Nested importance sampling; --preset paper: as printed.", _paper("build_nis"), NisParameters,
         ("vectors", "degrees"), paper=NIS_PAPER, presets={PAPER: NIS_PRINTED},
-        title="Nested importance sampling", explained=explained.NIS, early=explained.EARLY,
+        memory=projected.nested, title="Nested importance sampling", explained=explained.NIS, early=explained.EARLY,
     ),
     Method(
         "nested-mc", KIND, "Nested Monte Carlo, the paper's baseline.", _paper("build_nested_mc"), NestedParameters,
         paper=NIS_PAPER, presets={PAPER: {"ratio": 7.0, "alpha": 0.5}},
-        title="Nested Monte Carlo", explained=explained.NESTED_MC, early=explained.EARLY,
+        memory=projected.nested, title="Nested Monte Carlo", explained=explained.NESTED_MC, early=explained.EARLY,
     ),
     Method(
         "nis-released", KIND, "Nested importance sampling as the authors' code has it.", _paper("build_nis_released"),
         ReleasedNisParameters, ("vectors", "degrees"), paper=NIS_PAPER,
+        memory=projected.nested,
         title="Nested importance sampling, as released", explained=explained.NIS + explained.RELEASED, early=explained.EARLY,
     ),
     Method(
         "nested-mc-released", KIND, "Nested Monte Carlo as the authors' code has it.", _paper("build_nested_mc_released"),
         ReleasedNestedParameters, ("degrees",), paper=NIS_PAPER,
+        memory=projected.nested,
         title="Nested Monte Carlo, as released", explained=explained.NESTED_MC + explained.RELEASED, early=explained.EARLY,
     ),
     Method(
         "inverse", KIND, "Inverse sampling: draws items until one is met again.", _paper("build_inverse"), InverseParameters,
         ("degrees",),
-        title="Inverse sampling", explained=explained.INVERSE,
+        memory=projected.nested, title="Inverse sampling", explained=explained.INVERSE,
     ),
     Method(
         "pckmeans-random", KIND, "PCK-means from random pairs; gives no honest interval.", _paper("build_pckmeans_random"),
         PCKMeansParameters, ("vectors", "degrees"), paper=NIS_PAPER,
-        title="PCK-means, random questions", explained=explained.PCKMEANS,
+        memory=projected.pckmeans, title="PCK-means, random questions", explained=explained.PCKMEANS,
     ),
     Method(
         "pckmeans-explore", KIND, "PCK-means after an exploration of far items.", _paper("build_pckmeans_explore"),
         ExploreParameters, ("vectors", "degrees"), paper=NIS_PAPER,
-        title="PCK-means, farthest-first questions", explained=explained.PCKMEANS,
+        memory=projected.pckmeans, title="PCK-means, farthest-first questions", explained=explained.PCKMEANS,
     ),
 ):  # fmt: skip
     register_method(_method)

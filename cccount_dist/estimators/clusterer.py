@@ -11,6 +11,7 @@ from cccount_dist.campaign.pythonwords import in_python, speaks_python
 from cccount_dist.clustering.methods import GroupingInputs, grouping_method, grouping_methods, make_grouper, without_vectors
 from cccount_dist.clustering.quality import Quality
 from cccount_dist.estimators.arguments import checked_budget, checked_features, checked_seed, remember_features
+from cccount_dist.room import Size
 from cccount_dist.sampling.drive import PAGE_COST, PAIR_SECONDS, drive
 from cccount_dist.sampling.oracles import FunctionOracle
 from cccount_dist.similarity.inmemory import neighbors_in_memory
@@ -116,6 +117,8 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
         features = None if X is None else checked_features(X)
         metric = check_metric(self.metric)
         seed = checked_seed(self.random_state)
+        rows, columns = (items or 0, 0) if features is None else features.shape
+        method.require_memory(Size(rows, columns, k, clusters), parameters)
         if "vectors" not in method.needs_of(parameters):
             inputs = without_vectors(np.ones(_items(features, items), np.bool_), seed, clusters, parameters)
         elif features is None:

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from cccount_dist.campaign.pythonwords import speaks_python
 from cccount_dist.counting.methods import counting_method, make_counter
 from cccount_dist.estimators.arguments import checked_budget, checked_features, checked_seed, remember_features
+from cccount_dist.room import Size
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.methods import Start
@@ -106,13 +107,15 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         items = len(vectors)
         allowed = {"wrong_answers": self.wrong_answers} if method.has("wrong_answers") else {}
         said = {**allowed, **(self.parameters or {})}
+        parameters = method.frozen(method.preset(self.preset, said) | said, Start(simulated=True))
+        method.require_memory(Size(*vectors.shape), parameters)
         sampler = make_counter(
             method.name,
             vectors=vectors,
             degree=degree(vectors, scale) if "degrees" in method.needs else np.zeros(items),
             seed=checked_seed(self.random_state),
             level=self.level,
-            parameters=method.frozen(method.preset(self.preset, said) | said, Start(simulated=True)),
+            parameters=parameters,
             mean_square=None if scale is None else scale.mean_square,
             sharp=lambda: SharpRows(vectors, neighbors_in_memory(features, min(REACH, items - 1), metric).index),
         )

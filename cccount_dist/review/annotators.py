@@ -15,6 +15,7 @@ from storage.tokens import KEY, TokenHash, read_tokens
 from storage.workspace import Workspace
 
 _NAME = re.compile(r"[\w][\w .@'-]{0,62}[\w.]|[\w]", re.UNICODE)
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{32,128}")
 
 
 class Annotators:
@@ -27,18 +28,25 @@ class Annotators:
     def names(self) -> list[str]:
         return sorted(self._read())
 
-    def add(self, name: str) -> str:
-        """Return a new token for a new annotator; it cannot be shown again."""
+    def add(self, name: str, token: str | None = None) -> str:
+        """Return a new token for a new annotator; it cannot be shown again.
+
+        A token that was made elsewhere may be given; given again, for the same annotator, it changes nothing.
+        """
         if not _NAME.fullmatch(name):
             raise InputError(f"an annotator's name is 1 to 64 letters, digits, spaces and . @ ' - _, not {name!r}")
-        token = secrets.token_urlsafe(24)
+        if token is not None and not _TOKEN.fullmatch(token):
+            raise InputError("a token is 32 to 128 random letters, digits, - and _: `openssl rand -hex 24` makes one")
+        made = token or secrets.token_urlsafe(24)
         salt = secrets.token_hex(16)
         with self._objects.locked(KEY):
             entries = self._read()
+            if token is not None and self.who(token) == name:
+                return token
             if name in entries:
                 raise ConflictError(f"there is an annotator {name!r} already: remove them first for a new token")
-            self._write({**entries, name: TokenHash(salt, _digest(salt, token))})
-        return token
+            self._write({**entries, name: TokenHash(salt, _digest(salt, made))})
+        return made
 
     def remove(self, name: str) -> None:
         """Take a token away. What the annotator answered stays."""

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from cccount_dist.options import Options, Value, declared, listed
 from cccount_dist.registry import Registry
+from cccount_dist.room import Size, require_room
 from cccount_dist.sampling.types import Sampler
 from storage.errors import InputError
 from storage.settings import Scalar
@@ -51,6 +52,7 @@ class Method:
     also_needs : further needs that follow from the parameters
     prepares : whether a Dask cluster may prepare what it computes before its first question
     measures : whether it measures how good its groups are, so that a target can stop it
+    memory : what its sampler takes, in bytes, beyond the process and the mapped vectors: refused if it cannot be had
     consensus : whether it starts from k-means runs, which are kept beside the campaign
     presets : named settings of it, each the parameters that it stands for: `paper` is the algorithm as printed
     revision : raised when the same answers no longer give the same questions: campaigns then go on in a new epoch
@@ -72,6 +74,7 @@ class Method:
     also_needs: Callable[[Any], tuple[Need, ...]] | None = None
     prepares: bool = False
     measures: bool = False
+    memory: Callable[[Size, Any], int] | None = None
     consensus: bool = False
     presets: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
     revision: int = 1
@@ -114,6 +117,15 @@ class Method:
         """What it needs with these parameters."""
         more = () if self.also_needs is None else self.also_needs(self.read(given))
         return frozenset((*self.needs, *more))
+
+    def require_memory(self, size: Size, given: Mapping[str, Value]) -> None:
+        """Raise `ComputeError` if its sampler cannot have the memory that it would take; a method that projects none passes."""
+        if self.memory is not None:
+            parameters, projected = self.read(given), self.memory
+            require_room(
+                self.name, lambda size: projected(size, parameters), size,
+                instead="take a sample of the items, or another method (`cccount methods`)",
+            )  # fmt: skip
 
     def takes(self, need: Need) -> bool:
         return need in self.needs or need in self.may_use

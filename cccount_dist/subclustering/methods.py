@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cccount_dist.room import Size
 from cccount_dist.sampling.methods import PAPER, Method, Start, register_method
 from cccount_dist.sampling.types import Sampler
 from cccount_dist.subclustering.parameters import STARTS, SubclusterParameters
@@ -46,6 +47,13 @@ def chosen_options(clusters: int, seed: int, given: SubclusterParameters) -> "Op
     return Options(clusters, given.size, seed, given.restricted or None, given.start, given.weight, given.scale or None)
 
 
+def _memory(size: Size, given: SubclusterParameters) -> int:
+    """Candidates with their lists and vectors, twice while they grow; the order of all items; blocks of distances."""
+    candidates = min(size.items, 2 * 25 * (size.clusters or 1))
+    lists = max(4 * given.size, 32)
+    return 32 * size.items + 2 * candidates * (16 * lists + 8 * size.dimensions) + 64 * 2**20
+
+
 def _started(given: Mapping[str, Scalar], start: Start) -> Mapping[str, Scalar]:  # noqa: ARG001  whoever answers
     return {"size": 10, "start": STARTS[0], **given}
 
@@ -60,5 +68,6 @@ register_method(
         DEFAULT, KIND, "Active subclustering: questions between classes and within them, about a few images of each.", _active,
         SubclusterParameters, ("vectors", "clusters"), paper="Active subclustering", started=_started, prepares=True,
         presets={PAPER: PRINTED, "paper-threshold": {**PRINTED, "thresholding": True}},
+        memory=_memory,
     )
 )  # fmt: skip

@@ -197,3 +197,6 @@ def _say(text: str) -> None:
 
 
 __all__ = ["demo", "write_digits"]
+
+if __name__ == "__main__":  # for `infra/first-start`: only the images
+    write_digits(Path(sys.argv[1]), Path(sys.argv[1]).with_suffix(".csv"))

@@ -115,6 +115,9 @@ def gold_import(
 def annotators_add(
     workspace: Workspace,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Who answers.", show_default=False)],
+    token_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A token that was made elsewhere; again with the same one changes nothing.")
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Give somebody a token for the review page. It is shown once; only a hash of it is kept.
@@ -123,7 +126,7 @@ def annotators_add(
     """
     from flows.serving.annotators import add_annotator
 
-    show(add_annotator(workspace, name), json_)
+    show(add_annotator(workspace, name, token_file), json_)
 
 
 @annotators_app.command("list")

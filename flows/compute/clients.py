@@ -63,14 +63,23 @@ def _local_cluster(workers: int, memory_limit: str | None) -> Iterator[distribut
     limit = memory_bytes(memory_limit)
     with _deaf_to_interrupts():
         # A nanny that is told to stop while its worker starts logs at warning level: not the user's business.
-        cluster = distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            memory_limit="auto" if limit is None else limit,
-            dashboard_address=None,
-            scheduler_kwargs={"dashboard_address": ":0"},  # or else it asks for port 8787 all the same, and warns if it is taken
-            silence_logs=logging.ERROR,
-        )
+        try:
+            cluster = distributed.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                memory_limit="auto" if limit is None else limit,
+                dashboard_address=None,
+                scheduler_kwargs={
+                    "dashboard_address": ":0"
+                },  # or else it asks for port 8787 all the same, and warns if it is taken
+                silence_logs=logging.ERROR,
+            )
+        except (
+            RuntimeError,
+            OSError,
+            ValueError,
+        ) as error:  # certificates that the environment names and that are not there, say
+            raise ComputeError(f"cannot start a Dask cluster on this machine: {error}; check the variables DASK_…") from error
     with cluster:
         yield cluster
 

@@ -6,7 +6,6 @@ and distributed: everything under [cluster] goes to them. Light to import: a pro
 """
 
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -17,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from storage.errors import ComputeError, InputError
+from storage.reading import known_errors, reason
+from storage.toml import load_toml
 
 if TYPE_CHECKING:
     import distributed
@@ -26,6 +27,12 @@ _CLASSES = {  # kind: module, class, what to install
     "local": ("distributed", "LocalCluster", "distributed"),
     "slurm": ("dask_jobqueue", "SLURMCluster", "cccount[slurm]"),
     "kubernetes": ("dask_kubernetes.operator", "KubeCluster", "cccount[kubernetes]"),
+}
+_TYPES: dict[str, tuple[Any, str]] = {
+    "cluster": (dict, "a section"),
+    "adapt": (dict, "a section"),
+    "tls": (str, "a folder"),
+    "wait_seconds": (int | float, "a number of seconds"),
 }
 _TLS_FILES = {"ca": "ca.pem", "cert": "cert.pem", "key": "key.pem"}  # as infra/tls/make-certificates writes them
 
@@ -44,13 +51,16 @@ class Profile:
     def read(cls, name: str) -> "Profile":
         path = _place(name)
         try:
-            found = tomllib.loads(path.read_text(encoding="utf-8"))
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"{path} is not valid TOML: {error}") from error
+            found = load_toml(path.read_bytes())
+        except known_errors() as error:
+            raise InputError(f"{path} is not valid TOML: {reason(error)}") from error
         strangers = found.keys() - {field.name for field in fields(cls)}
-        if strangers or found.get("kind") not in _CLASSES:
+        if strangers or str(found.get("kind")) not in _CLASSES:
             wrong = f"does not know {', '.join(sorted(strangers))}" if strangers else f"has the kind {found.get('kind')!r}"
             raise InputError(f"{path} {wrong}: it takes kind ({', '.join(_CLASSES)}), tls, wait_seconds, [cluster], [adapt]")
+        for key, (right, what) in _TYPES.items():
+            if key in found and (not isinstance(found[key], right) or isinstance(found[key], bool)):
+                raise InputError(f"{path}: {key} must be {what}, not {found[key]!r}")
         return cls(**{"cluster": {}, "adapt": {}, **_expanded(found)})
 
     def security(self) -> "distributed.Security | None":

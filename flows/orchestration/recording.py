@@ -6,7 +6,6 @@ workspace (done-markers, log), never in Prefect. `docs/prefect.md` has the measu
 """
 
 import os
-import tomllib
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -18,6 +17,8 @@ from flows.compute.logs import logged
 from flows.stages.jobfile import Job
 from flows.stages.registry import stages
 from storage.errors import ComputeError
+from storage.reading import known_errors, read_regular, reason
+from storage.toml import load_toml
 
 ANSWER_SECONDS = 3
 _LOGGED = ("items", "tiles", "tiles_resumed", "shards", "shards_resumed", "questions", "state", "pending", "ok")  # of reports
@@ -30,13 +31,13 @@ def server_url() -> str | None:
     home = Path(os.environ.get("PREFECT_HOME", "~/.prefect")).expanduser()
     path = Path(os.environ.get("PREFECT_PROFILES_PATH", home / "profiles.toml"))
     try:
-        profiles = tomllib.loads(path.read_text())
+        profiles = load_toml(read_regular(path))
+        active = os.environ.get("PREFECT_PROFILE", profiles.get("active", ""))
+        url = profiles.get("profiles", {}).get(active, {}).get("PREFECT_API_URL")
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except tomllib.TOMLDecodeError as error:
-        raise ComputeError(f"{path} is not valid TOML ({error}): mend it, or set PREFECT_API_URL") from error
-    active = os.environ.get("PREFECT_PROFILE", profiles.get("active", ""))
-    url = profiles.get("profiles", {}).get(active, {}).get("PREFECT_API_URL")
+    except known_errors() as error:
+        raise ComputeError(f"{path} is not valid TOML ({reason(error)}): mend it, or set PREFECT_API_URL") from error
     return str(url) if url else None
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storage.errors import InputError
+from storage.reading import known_errors, open_regular, reason
 
 _DTYPES = {"FloatStorage": "<f4", "DoubleStorage": "<f8", "HalfStorage": "<f2", "LongStorage": "<i8", "IntStorage": "<i4"}
 _LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
@@ -45,11 +46,12 @@ class _Tensor:
 def read_checkpoint(path: Path) -> Tensors:
     """Return the named tensors of a checkpoint; `InputError` if it holds anything else."""
     try:
+        open_regular(path).close()  # nobody waits for a pipe
         return _zipped(path) if zipfile.is_zipfile(path) else _legacy(path)
-    except (pickle.UnpicklingError, EOFError, KeyError, ValueError, TypeError, AttributeError, IndexError, struct.error) as error:
-        raise InputError(f"{path} is not a checkpoint of plain tensors: {' '.join(str(error).split())}") from error
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except (pickle.UnpicklingError, *known_errors()) as error:
+        raise InputError(f"{path} is not a checkpoint of plain tensors: {reason(error)}") from error
 
 
 def _zipped(path: Path) -> Tensors:

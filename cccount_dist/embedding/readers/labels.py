@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from cccount_dist.embedding.readers.table import records, text
 from storage.errors import InputError
-from storage.reading import reading, require_file
+from storage.reading import open_regular, reading, require_file
 
 LABEL_FILES = (".npy", ".csv", ".parquet")
 
@@ -72,7 +72,8 @@ def labelled(table: pa.Table) -> int:
 
 def _numpy_labels(path: Path) -> list[str | None]:
     try:
-        values = np.load(path, allow_pickle=False)
+        with open_regular(path) as source:  # np.load would take a zip for one, too, and leave it open
+            values = np.lib.format.read_array(source, allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
         raise InputError(f"cannot read {path}: it is not a plain .npy array (pickled objects are never read)") from error
     if values.ndim != 1:

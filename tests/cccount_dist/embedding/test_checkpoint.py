@@ -9,11 +9,14 @@ import types
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from cccount_dist.embedding.encoders.checkpoint import read_checkpoint
@@ -138,3 +141,23 @@ def test_what_is_no_checkpoint_is_refused_in_one_line(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="not a checkpoint of plain tensors") as caught:
             read_checkpoint(tmp_path / f"{name}.pth")
         assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("layout", [zipped, legacy])
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
+@given(edits=st.lists(st.tuples(st.floats(0.0, 1.0), st.integers(0, 6), st.binary(max_size=6)), min_size=1, max_size=4))
+def test_any_damage_is_explained(tmp_path: Path, layout: Callable[..., Path], edits: list[tuple[float, int, bytes]]) -> None:
+    path = layout(tmp_path / "w.pth", CONTENT, NUMBERS)
+    data = path.read_bytes()
+    for at, taken, put in edits:
+        place = int(at * len(data))
+        data = data[:place] + put + data[place + taken :]
+    path.write_bytes(data)
+    with suppress(InputError):
+        read_checkpoint(path)
+
+
+def test_nobody_waits_for_a_pipe_that_is_given_as_a_checkpoint(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "w.pth")
+    with pytest.raises(InputError, match="not a file"):
+        read_checkpoint(tmp_path / "w.pth")

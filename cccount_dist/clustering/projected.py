@@ -1,0 +1,36 @@
+"""What grouping samplers take, in bytes beyond the process and the mapped vectors: upper limits, tested against measured ones."""
+
+from typing import Any
+
+from cccount_dist.clustering.hacc.parameters import HaccParameters
+from cccount_dist.clustering.spectral.parameters import MOST_S_AND_T
+from cccount_dist.room import Size
+
+_LEAST = 32 * 2**20  # scratch of kernels and of the interpreter that does not grow
+_LISTS = 24_000  # of an item in `evidence/reciprocal.py` and `micro.py`: 10,000 at 30,000 items, 23,000 seen at a million
+_EXACT, _CONDENSED = 5_000, 2_000  # units of hacc: `hacc/units.py` and `hacc/build.py` have them, and are heavy to import
+_DENSE = 5_000  # items up to which a spectrum may be dense (`spectral/spectrum.py`)
+
+
+def blocks(size: Size, _: Any) -> int:
+    """evidence and apc: similarity lists of every item, candidate pairs of blocks, and the vectors of a learned space, twice."""
+    return _LEAST + size.items * (_LISTS + 8 * size.dimensions)
+
+
+def hacc(size: Size, given: HaccParameters) -> int:
+    """Pairs of units, 54 bytes each with what is simulated; labels of all runs; lists of all items while they are condensed."""
+    exact = given.units == 0 and size.items <= _EXACT
+    units = size.items if exact else min(size.items, max(given.units or _CONDENSED, size.clusters or 1))
+    condensing = 0 if exact else size.items * (40 * size.neighbors + 4 * size.dimensions + 64)
+    return _LEAST + 54 * units**2 + 2 * given.runs * units + condensing
+
+
+def ratings(size: Size, _: Any) -> int:
+    """A square matrix and its spectrum while there are few items; beyond, some vectors for each group."""
+    few = min(size.items, _DENSE)
+    return _LEAST + 24 * few**2 + size.items * (512 + 64 * (size.clusters or 2))
+
+
+def s_and_t(size: Size, given: Any) -> int:
+    """Square matrices, and never more items than the method takes."""
+    return ratings(size, given) + 32 * min(size.items, MOST_S_AND_T) ** 2
