@@ -85,20 +85,19 @@ class Effort:
         return learn_costs((), (), pair_seconds=goal.pair_seconds, page_seconds=goal.page_seconds)
 
 
-def effort_of(ledger: Ledger, waits: tuple[float, ...] = (), goal: Goal | None = None) -> Effort:
-    """Return what the log says now; with `goal`, what answers take, too."""
+def effort_of(ledger: Ledger, waits: tuple[float, ...] = (), costs: Costs | None = None) -> Effort:
+    """Return what the log says now."""
     rows = ledger.rows()
     carried = sum(is_carried(row) for row in rows)
-    costs = None if goal is None else costs_of(rows, goal)
     return Effort(ledger.questions, ledger.glances, ledger.inferred, carried, _people(rows), waits, costs)
 
 
-def seconds_spent(folder: CampaignFolder, pairs: int, pages: int) -> float:
-    """Return what so many answers took people, by what their newest answers took; by the goal's numbers if nobody did answer."""
+def measured_costs(folder: CampaignFolder) -> Costs:
+    """Return what answers take people here, by the newest in the log; by the goal's numbers if no people answer."""
     goal = folder.goal()
     people = goal.oracle == "people"
     rows = answers_of(folder.log.answers(since=max(0, folder.log.tip()[0] - _NEWEST))) if people else []
-    return costs_of(rows, goal).seconds(pairs, pages)
+    return costs_of(rows, goal)
 
 
 def is_carried(row: LoggedAnswer) -> bool:
@@ -127,4 +126,4 @@ def _people(rows: Iterable[LoggedAnswer]) -> tuple[PersonsTotal, ...]:
     return tuple(sorted(found, key=lambda person: (-person.answers, person.name)))
 
 
-__all__ = ["Effort", "PersonsTotal", "effort_of", "is_carried"]
+__all__ = ["Effort", "PersonsTotal", "effort_of", "is_carried", "measured_costs"]

@@ -121,7 +121,7 @@ def standing_of(folder: CampaignFolder, reading: Reading, activity: Activity, qu
     last = folder.last_row(kind.course)
     forecast = None if last is None else last.get("forecast")
     pair, page = activity.seconds_per_pair, activity.seconds_per_page
-    effort, noun = effort_of(ledger), noun_of(goal, GROUP if "clusters" in kind.shown else CLUSTER)
+    effort, noun = effort_of(ledger, costs=activity.costs(goal)), noun_of(goal, GROUP if "clusters" in kind.shown else CLUSTER)
     method = methods_of(settings.kind).get(settings.method)
     return Standing(
         campaign=folder.name,
@@ -145,7 +145,7 @@ def standing_of(folder: CampaignFolder, reading: Reading, activity: Activity, qu
         headline=kind.nothing_yet if last is None else kind.found(last, goal),
         epoch=epoch_words(folder.epochs()),
         noun=(noun.one, noun.many),
-        effort=replace(effort, costs=activity.costs(goal)),
+        effort=effort,
         quality=QualityOutcome.of(last or {}),
         random_pages=(last or {}).get("random_pages") or 0 if method is not None and method.measures else None,
         given=effort.given,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cccount_dist.campaign.campaign import Response
+from cccount_dist.campaign.campaign import Campaign, Response
 from cccount_dist.review.annotators import KEY, Annotators
 from storage.campaigns import CampaignFolder
 from storage.collection import collection_table
@@ -36,6 +36,8 @@ BAD = [
     ({"question_id": "1", "value": "same", "seconds": "long"}, "seconds is no number"),
     ({"question_id": "1", "value": "same", "seconds": "-3"}, "seconds of 0 or more"),
     ({"question_id": "1", "value": "nan"}, "takes 1 (same)"),
+    ({"question_id": "1", "value": "same", "clicks": "1.5"}, "clicks is missing or no whole number"),
+    ({"question_id": "1", "value": "same", "clicks": "99999"}, "clicks of an answer are 0 to 10,000"),
 ]
 
 
@@ -46,7 +48,7 @@ def test_a_bad_row_is_named_with_its_line_and_the_rest_is_kept(place: str, tmp_p
     file = tmp_path / f"answers{ending}"
     if ending == ".csv":
         with file.open("w", newline="") as sink:
-            table = csv.DictWriter(sink, ["question_id", "value", "seconds"])
+            table = csv.DictWriter(sink, ["question_id", "value", "seconds", "clicks"])
             table.writeheader()
             table.writerows(rows)
     else:
@@ -156,3 +158,15 @@ def test_a_token_opens_the_desk_for_one_person_until_it_is_taken_away(place: str
     (Path(place) / KEY).write_text("[1]")
     with pytest.raises(CorruptionError, match="damaged"):
         annotators.names()
+
+
+def test_clicks_go_out_and_come_back_and_are_empty_where_nobody_counted(place: str, tmp_path: Path) -> None:
+    campaign, file = Campaign(folder_of(place)), tmp_path / "answers.json"
+    campaign.tell([Response(0, 1.0, "ana", 2.0, clicks=3), Response(1, 0.0, "ana", 2.0, clicks=0), Response(2, 0.0, "ana", 2.0)])
+    export_answers(place, "c", str(file))
+    assert [row["clicks"] for row in json.loads(file.read_text())] == ["3", "0", "", "", "", ""]
+    rows = [{**row, "workspace": ""} for row in json.loads(file.read_text())]
+    file.write_text(json.dumps(rows))
+    other = str(make_folder(tmp_path / "other", pairs(6)).workspace.location)
+    assert import_answers(other, "c", str(file))["recorded"] == 3
+    assert [row.clicks for row in Campaign(folder_of(other)).ledger.rows()] == [3, 0, None]

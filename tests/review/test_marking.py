@@ -8,12 +8,15 @@ from pathlib import Path
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
-from cccount_dist.campaign.campaign import Campaign
+from cccount_dist.campaign.campaign import Campaign, Response
+from cccount_dist.sampling.methods import METHODS, Method
 from cccount_dist.sampling.types import Question
 from storage.campaigns import CampaignFolder
+from storage.schema import GROUPINGS
 from storage.settings import Goal
 from storage.workspace import Workspace
 from tests.flows.calls import import_answers, write_pack
+from tests.flows.test_sheets import build
 from tests.review.campaigns import SETTINGS, ask
 from tests.review.conftest import Serve
 from tests.review.gallery import pages_of
@@ -347,3 +350,32 @@ def test_a_pack_has_sheets_too(browser: Browser, workspace: Workspace, tmp_path:
         assert import_answers(workspace.location, "catalogue", str(answers))["rejected"] == []
         assert settled(workspace, "catalogue").items() >= ana.said().items()
         assert ana.problems == []
+
+
+def test_the_progress_page_says_how_good_the_groups_are_and_what_answers_take(
+    browser: Browser, serve: Serve, workspace: Workspace
+) -> None:
+    method = Method("in-rows", "cluster", "Sheets about one item after the other.", build, needs=("vectors",), measures=True)
+    folder = CampaignFolder(workspace, "groups")
+    folder.create(
+        replace(SETTINGS, kind="cluster", method="in-rows", items=48), Goal(1000, "people", noun="butterfly/butterflies")
+    )
+    ask(folder, sheets_of(4, 12))
+    campaign = Campaign(folder)
+    campaign.tell([Response(q.id, 0.0, "ana", seconds=1.0, clicks=0) for q in sheets_of(2, 12)])
+    grouped = {"answers": 24, "questions": 0, "inferred": 0, "clusters": 12, "entropy": 2.0, "state": "waiting", "glances": 2}
+    said = {"right": 0.914, "right_low": 0.862, "right_high": 0.951, "random_pages": 14, "least_sure": [3, 1], "hour": 0.021}
+    with METHODS.having("cluster/in-rows", method), serve(workspace) as server, browser.new_context(bypass_csp=True) as context:
+        folder.append_row(GROUPINGS, grouped | {"random_pages": 1})
+        page = context.new_page()
+        page.goto(f"{server.url}/progress?campaign=groups")
+        quality = page.locator("#quality")
+        expect(quality).to_contain_text("Measured on 1 random page")
+        expect(quality).to_contain_text("Too few of them are answered for an honest interval")
+        folder.append_row(GROUPINGS, grouped | said | {"answers": 36})
+        page.reload()
+        expect(quality).to_contain_text("86.2 % to 95.1 %")
+        expect(quality).to_contain_text("One more hour of a person should bring about 2.1 % of the items to their group")
+        expect(quality.locator("img")).to_have_count(2)
+        expect(page.locator("#figures")).to_contain_text("for a page, from 2 answers")
+        assert Axe().run(page).response["violations"] == []

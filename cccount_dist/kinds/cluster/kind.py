@@ -109,7 +109,7 @@ class ClusterKind(CampaignKind[ClusterOptions]):
         *,
         opening: bool,  # noqa: ARG002
     ) -> ClusterOutcome:
-        from cccount_dist.campaign.effort import seconds_spent
+        from cccount_dist.campaign.effort import measured_costs
 
         last, goal = folder.last_row(self.course) or {}, folder.goal()
         from_count = folder.settings().parameters.get("clusters_from")
@@ -135,7 +135,7 @@ class ClusterKind(CampaignKind[ClusterOptions]):
             rwcp=last.get("rwcp"),
             against=[Against(*pair) for pair in reached.result.against],
             glances=reached.glances,
-            human_seconds=seconds_spent(folder, reached.questions, reached.glances),
+            human_seconds=measured_costs(folder).seconds(reached.questions, reached.glances),
             quality=QualityOutcome.of(last),
             count=CountBounds.of(last),
         )

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cccount_dist.campaign.campaign import Campaign
-from cccount_dist.campaign.effort import effort_of
+from cccount_dist.campaign.effort import effort_of, measured_costs
 from cccount_dist.campaign.progress import Progressing, silent
 from cccount_dist.kinds.cluster.rating_report import rating_facts
 from cccount_dist.report.chart import MOST_POINTS
@@ -66,7 +66,7 @@ def gather(
         course=_course(folder.read_table(GROUPINGS)),
         sizes=Counter(sizes.tolist()),
         sheets=[Sheet(cluster, int(sizes[cluster]), [pictures[item] for item in shown[cluster]]) for cluster in largest],
-        effort=effort_of(ledger, folder.waits(), folder.goal()),
+        effort=effort_of(ledger, folder.waits(), measured_costs(folder)),
         unsure=sum(row.value is None for row in given),
         contradictions=ledger.contradictions,
         against=[JudgedPair(row.question_id, row.value, pictures[row.u], pictures[row.v]) for row in against[:MOST_AGAINST]],

@@ -62,7 +62,7 @@ class CountKind(CampaignKind[CountOptions]):
     def outcome(
         self, folder: "CampaignFolder", reached: "Progress[CountResult]", inputs: "Inputs", *, opening: bool
     ) -> CountOutcome:
-        from cccount_dist.campaign.effort import seconds_spent
+        from cccount_dist.campaign.effort import measured_costs
         from cccount_dist.counting.forecast import forecast_questions
 
         settings, goal, result = folder.settings(), folder.goal(), reached.result
@@ -79,7 +79,7 @@ class CountKind(CampaignKind[CountOptions]):
             clusters_seen=result.certain_low,
             questions=reached.questions,
             glances=reached.glances,
-            human_seconds=seconds_spent(folder, reached.questions, reached.glances),
+            human_seconds=measured_costs(folder).seconds(reached.questions, reached.glances),
             inferred=reached.inferred,
             state=reached.state,
             forecast=_guess(folder, reached, inputs) if untold else _forecast(result, effort, goal),

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cccount_dist.campaign.campaign import Campaign
-from cccount_dist.campaign.effort import effort_of
+from cccount_dist.campaign.effort import effort_of, measured_costs
 from cccount_dist.campaign.progress import Progressing, silent
 from cccount_dist.kinds.count.runner import DETAILS
 from cccount_dist.report.chart import MOST_POINTS
@@ -45,7 +45,7 @@ def gather(
         goal=folder.goal(),
         collection=collection_facts(folder.workspace, collection),
         estimates=_estimates(folder.read_table(ESTIMATES), settings.items),
-        effort=effort_of(ledger, folder.waits(), folder.goal()),
+        effort=effort_of(ledger, folder.waits(), measured_costs(folder)),
         unsure=sum(row.value is None for row in given),
         contradictions=ledger.contradictions,
         pending=len(ledger.pending(questions)),

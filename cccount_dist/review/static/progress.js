@@ -207,7 +207,7 @@ function costRows({ pairs, pages, costs }) {
   const minutes = (costs.pair * pairs + costs.whole_page * pages) / 60;
   const spent = minutes < 90 ? `${number(minutes)} min` : `${number(minutes / 60, 1)} h`;
   return [
-    [pairs + pages ? spent : null, "of people's time so far, by these seconds"],
+    [pairs + pages ? spent : null, "of people's time so far"],
     [costs.pairs || !pages ? `${number(costs.pair, 1)} s` : null, `for a pair, ${from(costs.pairs)}`],
     [costs.pages || pages ? `${number(costs.whole_page, 1)} s` : null, `for a page, ${from(costs.pages)}: ${parts}`],
   ];
