@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.counting.baselines.elbow import kmeans_elbow
+from cccount_dist.clustering.elbow import kmeans_elbow
 from cccount_dist.counting.forecast import Effort, effort_by_law, seen_at_width
 
 SAMPLE = 1500

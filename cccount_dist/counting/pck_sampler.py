@@ -11,8 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cccount_dist.clustering.elbow import cluster_grid, knee
 from cccount_dist.clustering.pckmeans import pckmeans
-from cccount_dist.counting.baselines.elbow import cluster_grid, knee
 from cccount_dist.counting.intervals import check_level
 from cccount_dist.counting.population import Population
 from cccount_dist.counting.result import CountResult

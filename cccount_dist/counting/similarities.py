@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from cccount_dist.clustering.elbow import kmeans_elbow
 from cccount_dist.clustering.kmeans import KMeansFit, kmeans, squared_distances
-from cccount_dist.counting.baselines.elbow import kmeans_elbow
 from cccount_dist.counting.parameters import SMALLEST_TAU
 from cccount_dist.counting.population import Population
 from cccount_dist.similarity.draws import StreamedDraws

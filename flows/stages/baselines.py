@@ -12,8 +12,8 @@ from cccount_dist.campaign.progress import when_needed
 from cccount_dist.clustering.agreement import ari, jcc, nmi, rwcp
 from cccount_dist.clustering.baselines.asking import Asker
 from cccount_dist.clustering.baselines.byname import BASELINES as GROUPINGS
+from cccount_dist.clustering.elbow import kmeans_elbow
 from cccount_dist.clustering.methods import check_clusters
-from cccount_dist.counting.baselines.elbow import kmeans_elbow
 from cccount_dist.counting.baselines.together import counts_without_people, kmeans_accuracy
 from cccount_dist.similarity.metrics import usable
 from cccount_dist.subclustering.byname import BASELINES as SUBCLUSTERINGS

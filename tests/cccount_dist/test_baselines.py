@@ -10,9 +10,9 @@ from sklearn.cluster import KMeans, MeanShift
 
 from cccount_dist.clustering import kmeans as kmeans_module
 from cccount_dist.clustering.agreement import accuracy
+from cccount_dist.clustering.elbow import cluster_grid, kmeans_elbow, knee
 from cccount_dist.clustering.kmeans import kmeans
 from cccount_dist.counting.baselines.components import components_elbow, within_squares
-from cccount_dist.counting.baselines.elbow import cluster_grid, kmeans_elbow, knee
 from cccount_dist.counting.baselines.meanshift import mean_shift_modes
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from cccount_dist.similarity.metrics import prepare

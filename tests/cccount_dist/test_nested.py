@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from cccount_dist.counting.methods import make_counter
 from cccount_dist.counting.nested import NestedSampler, Proposal
 from cccount_dist.counting.nested_mc import UniformProposal
-from cccount_dist.counting.nis import UNIFORM, ImportanceProposal
+from cccount_dist.counting.nis import ImportanceProposal
+from cccount_dist.counting.parameters import UNIFORM
 from cccount_dist.counting.schedule import Schedule
 from cccount_dist.counting.similarities import metric_similarity
 from cccount_dist.sampling.types import Answer, Question

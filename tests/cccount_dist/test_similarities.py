@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from cccount_dist.clustering.elbow import kmeans_elbow
 from cccount_dist.clustering.kmeans import kmeans
 from cccount_dist.counting import similarities
-from cccount_dist.counting.baselines.elbow import kmeans_elbow
 from cccount_dist.counting.methods import make_counter
-from cccount_dist.counting.nis import UNIFORM, ImportanceProposal
+from cccount_dist.counting.nis import ImportanceProposal
+from cccount_dist.counting.parameters import UNIFORM
 from cccount_dist.counting.similarities import soft_similarity, softmax_similarity
 from cccount_dist.similarity.rows import ALL, degree
 from storage.errors import InputError

@@ -43,7 +43,9 @@ class ApcParameters(Options):
         float, _share("P_l, if it is to be one and the same throughout; 0: .7, .6, … .1; printed: one of them.")
     ] = 0.0
     compactness: Annotated[float, _share("τ of the purity test; 0 leaves the test out.")] = 0.7
-    pseudo_classes: Annotated[int, _whole("Classes of the k-means behind the first probabilities; 0: found by the graph.", 0)] = 0
+    pseudo_classes: Annotated[
+        int, _whole("Classes of the k-means behind the first probabilities; 0: found by the graph; printed: by the elbow.", 0)
+    ] = 0
     epochs: Annotated[int, _whole("T: how often the list of pairs is made.", 1, _PRINTED)] = 2
     epsilon: Annotated[
         float, Option("ε of the probabilities of pairs that were answered.", above=0.0, below=0.5, where=_PRINTED)

@@ -3,7 +3,7 @@
 Where the paper is silent: clusters of one item are FPC's outliers and take no part (appendix C.4 leaves them out of k); a pair of
 the list stands for the clusters that its two have become, and falls away if one of them was split; the smaller cluster's items
 look for their nearest members in the other one; the closest subcluster is asked about first; K of the pseudo labels is
-the number of classes that our graph finds, unless it is told; no probability is surer than 1/10,000. Without a threshold P_l is
+the elbow of k-means, unless it is told; no probability is surer than 1/10,000. Without a threshold P_l is
 chosen as appendix C.1 recommends. Memory 16 N² bytes; time O(k² s²) for a list of k clusters of s items.
 """
 
@@ -26,6 +26,7 @@ from cccount_dist.clustering.apc.probability import (
     neighbor_pairs,
     pseudo_classes,
 )
+from cccount_dist.clustering.elbow import kmeans_elbow
 from cccount_dist.clustering.present import PresentRows
 from cccount_dist.clustering.result import Grouping, numbered
 from cccount_dist.sampling.constraints import Constraints
@@ -63,8 +64,7 @@ class PrintedApc:
     def _pseudo_labels(self) -> Ints:
         """Appendix B.1, step 1: k-means."""
         vectors, neighbors = self.rows.vectors, self.rows.neighbors
-        told = self.parameters.pseudo_classes
-        count = told or int(pseudo_classes(vectors, neighbors, 0, self.seed).max()) + 1
+        count = self.parameters.pseudo_classes or kmeans_elbow(vectors, seed=self.seed).clusters
         return pseudo_classes(vectors, neighbors, count, self.seed)
 
 
@@ -73,7 +73,7 @@ def isotonic(distance: Floats, same: NDArray[np.bool_], wanted: Floats) -> Float
     from sklearn.isotonic import IsotonicRegression
 
     model = IsotonicRegression(increasing=False, y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(distance, same.astype(float))
-    return np.clip(model.predict(wanted.ravel()).reshape(wanted.shape), SURE, 1.0 - SURE)
+    return np.asarray(np.clip(model.predict(wanted.ravel()).reshape(wanted.shape), SURE, 1.0 - SURE), np.float64)
 
 
 class RunningApc:

@@ -11,7 +11,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.counting.baselines.elbow import knee
+from cccount_dist.clustering.elbow import knee
 from storage.errors import InputError
 
 _THRESHOLDS = 32

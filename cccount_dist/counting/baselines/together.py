@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.clustering.agreement import accuracy
+from cccount_dist.clustering.elbow import Elbow, kmeans_elbow
 from cccount_dist.clustering.kmeans import kmeans
 from cccount_dist.clustering.pckmeans import pckmeans
 from cccount_dist.counting.baselines.components import components_elbow
-from cccount_dist.counting.baselines.elbow import Elbow, kmeans_elbow
 from cccount_dist.counting.baselines.meanshift import mean_shift_modes
 from cccount_dist.similarity.metrics import usable
 from storage.errors import InputError

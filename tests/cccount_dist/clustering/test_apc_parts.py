@@ -118,8 +118,8 @@ def test_probability_falls_with_the_distance_and_goes_to_its_floor_beyond_the_ne
     assert only_neighbours.same[only_neighbours.bins(np.array([9.0]))][0] == pytest.approx(1e-4)
 
 
-@pytest.mark.parametrize("kind", PROBABILITIES)
-def test_merge_probabilities_equal_the_equations(kind: str) -> None:
+@pytest.mark.parametrize(("kind", "added"), [*((kind, 0.0) for kind in PROBABILITIES), ("plus", 1.0)])
+def test_merge_probabilities_equal_the_equations_and_p_plus_may_have_pairs_added(kind: str, added: float) -> None:
     pairs = a_map()
     first, second = np.flatnonzero(CLASSES == 1)[:7], np.flatnonzero(CLASSES == 2)[:5]
     squared = np.square(VECTORS[second][:, None].astype(float) - VECTORS[first][None]).sum(axis=2)
@@ -129,11 +129,11 @@ def test_merge_probabilities_equal_the_equations(kind: str) -> None:
     expected = {
         "all": same.prod() / (same.prod() + (1 - same).prod()),
         "times": nearest.prod() / (nearest.prod() + (1 - nearest).prod()),
-        "plus": (1 + nearest.sum()) / (2 + nearest.size),
+        "plus": (added + nearest.sum()) / (2 * added + nearest.size),  # added = 0: equation 4; 1 is our default
         "centre": same[0, 0],
     }
     clusters = np.concatenate([first, second]), np.array([0, 7, 12])
-    found = merge_probability(kind, VECTORS, pairs, clusters, (np.array([0]), np.array([1])), central, nearest=3)
+    found = merge_probability(kind, VECTORS, pairs, clusters, (np.array([0]), np.array([1])), central, nearest=3, added=added)
     assert found[0] == pytest.approx(expected[kind], rel=1e-6)
 
 

@@ -16,6 +16,7 @@ from cccount_dist.clustering.result import numbered
 from cccount_dist.sampling.methods import PAPER
 from cccount_dist.sampling.types import Answer
 from cccount_dist.similarity.inmemory import neighbors_in_memory
+from storage.errors import InputError
 from tests.cccount_dist.samplers import blobs
 
 Matrix = NDArray[np.float64]
@@ -142,7 +143,7 @@ class Transcription:
         found = np.empty(len(self.p), np.int64)
         for c, w in self.omega.items():
             found[w] = c
-        return numbered(found).tolist()
+        return [int(label) for label in numbered(found)]
 
 
 def case(name: str) -> tuple[NDArray[np.float32], NDArray[np.int64], int]:
@@ -194,3 +195,13 @@ def test_p_plus_of_four_pairs_at_5_percent_is_5_percent_as_printed_and_20_with_o
         parameters = ApcParameters(form="printed", added=added, threshold=0.5)
         running = RunningApc(away, p.copy(), np.array([0, 0, 1, 1]), parameters, 0)
         assert running.merge_probability(np.array([0, 1]), np.array([2, 3])) == pytest.approx(expected)
+
+
+def test_more_items_than_a_square_matrix_is_meant_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cccount_dist.clustering.apc.printed.MOST_ITEMS", 10)
+    vectors, _, _ = case("plain")
+    found = neighbors_in_memory(vectors, 8)
+    parameters = grouping_method("apc").preset(PAPER)
+    sampler = make_grouper("apc", GroupingInputs(vectors, found.index, found.similarity, SEED, None, parameters))
+    with pytest.raises(InputError, match=r"works up to 10 items, and there are 37: leave --preset paper out"):
+        sampler.ask(1)

@@ -32,7 +32,7 @@ def equation_10_and_11() -> Matrix:
     centred = w - w.mean(axis=1, keepdims=True)
     s = np.array([[a @ b / (np.linalg.norm(a) * np.linalg.norm(b)) for b in centred] for a in centred])
     np.fill_diagonal(s, 0.0)
-    return np.clip(s, 0.0, 1.0)
+    return np.asarray(np.clip(s, 0.0, 1.0), np.float64)
 
 
 def algorithm_1(s: Matrix, same: NDArray[np.bool_], anchors: int, draws: int) -> tuple[list[tuple[int, int]], float, float]:

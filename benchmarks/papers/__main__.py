@@ -1,0 +1,56 @@
+"""The figures and tables of the five papers, on open data and stand-ins, beside our defaults.
+
+    python -m benchmarks.papers --data FOLDER                 the quick form: minutes, few seeds
+    python -m benchmarks.papers --data FOLDER --full          the full form: hours; again: only what is missing
+    python -m benchmarks.papers --data FOLDER --full --dask   the same on a Dask cluster (--compute, --workers)
+    python -m benchmarks.papers --list
+
+Finished measurements are lines in the folder of results, tables are `NAME.md` beside them. A case whose data are not in the
+folder is left out. docs/papers.md says what stands for what.
+"""
+
+import argparse
+from contextlib import ExitStack
+from pathlib import Path
+
+from benchmarks.papers import apc, hacc, iu_red, nis, subclustering
+from benchmarks.papers.jobs import run, stored
+from flows.compute.options import ComputeOptions
+
+EXPERIMENTS = {one.name: one for module in (nis, apc, hacc, subclustering, iu_red) for one in module.EXPERIMENTS}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("data"), help="folder of .npz files")
+    parser.add_argument("--results", type=Path, default=Path("paper-runs"))
+    parser.add_argument("--only", nargs="+", choices=list(EXPERIMENTS), default=list(EXPERIMENTS))
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--stored", action="store_true", help="measure nothing: write the tables of what is there")
+    parser.add_argument("--list", action="store_true", help="name the experiments, and how many cases each has")
+    parser.add_argument("--dask", action="store_true", help="run on a Dask cluster")
+    parser.add_argument("--compute", default="local")
+    parser.add_argument("--workers", type=int, default=None)
+    given = parser.parse_args()
+    if given.list:
+        for one in EXPERIMENTS.values():
+            print(f"{one.name:<20} {one.of}: {len(one.cases(full=False))} cases, full {len(one.cases(full=True))}")
+        return
+    with ExitStack() as stack:
+        options = ComputeOptions(compute=given.compute, workers=given.workers)
+        client = stack.enter_context(options.client()) if given.dask and not given.stored else None
+        for name in given.only:
+            one = EXPERIMENTS[name]
+            done = (
+                stored(one, given.results, full=given.full)
+                if given.stored
+                else run(one, given.data, given.results, full=given.full, client=client)
+            )
+            lines = [f"# {one.of}", "", *(one.table(done) if done else ["nothing was measured: the data are not in the folder"])]
+            given.results.mkdir(parents=True, exist_ok=True)
+            (given.results / f"{name}.md").write_text("\n".join(lines) + "\n")
+            print("\n".join(lines), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""Active subclustering: |R| (figure 8a), n from 5 to 25 beside the baselines (figures 7, 8b-f, table 1), questions (figure 9)."""
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.papers.jobs import Case, Done, Experiment, Row, Value, means
+from cccount_dist import PairwiseClusterer, Subclusterer
+from cccount_dist.estimators.baselines import group_baseline, subcluster_baseline
+from cccount_dist.similarity.metrics import prepare
+from cccount_dist.subclustering.baselines import from_labels
+from cccount_dist.subclustering.byname import BASELINES
+from cccount_dist.subclustering.scores import subcluster_scores
+
+SETS = {"czoo (24 faces)": "chimp_czoo_mobilenetv2", "handwritten": "handwritten_view1", "market20": "market20"}
+PEERS = ("ffqs [10]", "hacc [16]", "urasc [17]")
+OURS = ("paper", "paper-threshold", "default")
+LOOKS = (0, 100, 200, 400, 800)
+
+
+@lru_cache(maxsize=2)
+def data(folder: Path, name: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    file = np.load(folder / f"{SETS[name]}.npz")
+    return file["x"].astype(np.float32), file["y"].astype(np.int64)
+
+
+def passive_cases(*, full: bool) -> list[dict[str, Value]]:
+    sets = list(SETS)[: 3 if full else 1]
+    seeds, sizes = range(10 if full else 2), (5, 10, 15, 20, 25)
+    found: list[dict[str, Value]] = []
+    for name in sets:
+        for seed in seeds:
+            common: dict[str, Value] = {"set": name, "file": SETS[name], "seed": seed}
+            found += [{**common, "method": "paper", "n": 10, "R / K": share} for share in (5, 10, 15, 20, 25, 40)]
+            for size in sizes if full else (5, 10, 25):
+                found += [{**common, "method": method, "n": size, "R / K": 25} for method in ("default", *BASELINES)]
+                found += [{**common, "method": "paper", "n": size, "R / K": 25}] if size != 10 else []
+    return found
+
+
+def measure_passive(folder: Path, case: Case) -> Row:
+    x, y = data(folder, str(case["set"]))
+    method, size, classes = str(case["method"]), int(case["n"]), len(np.unique(y))
+    if method in BASELINES:
+        members = subcluster_baseline(method, x, n_clusters=classes, size=size, random_state=int(case["seed"]))
+    else:
+        restricted = min(int(case["R / K"]) * classes, len(x))
+        made = Subclusterer(classes, size=size, budget=0, random_state=int(case["seed"]), parameters={"restricted": restricted})
+        members = made.set_params(preset="paper" if method == "paper" else None).fit(x).subclusters_
+    scores = subcluster_scores(y, members)
+    return {"SJC": scores.sjc, "coverage": scores.coverage, "purity": scores.purity}
+
+
+def passive_table(done: Done) -> list[str]:
+    return means(done, ("set", "n", "method", "R / K"), ("SJC", "coverage", "purity"))
+
+
+def active_cases(*, full: bool) -> list[dict[str, Value]]:
+    sets = list(SETS) if full else ["market20"]
+    return [
+        {"set": name, "file": SETS[name], "method": method, "questions": look, "seed": seed}
+        for name in sets for method in (*OURS, *PEERS) for look in LOOKS for seed in range(3 if full else 1)
+    ]  # fmt: skip
+
+
+def measure_active(folder: Path, case: Case) -> Row:
+    x, y = data(folder, str(case["set"]))
+    method, look, seed, classes = str(case["method"]), int(case["questions"]), int(case["seed"]), len(np.unique(y))
+    size = 5 if case["set"] == "market20" else 10
+
+    def oracle(u: int, v: int) -> bool:
+        return bool(y[u] == y[v])
+
+    if method in OURS:
+        preset = None if method == "default" else method
+        members = (
+            Subclusterer(classes, size=size, budget=look, random_state=seed, preset=preset).fit(x, oracle=oracle).subclusters_
+        )
+    elif method.startswith("hacc"):
+        made = PairwiseClusterer(method="hacc", preset="paper-h2", n_clusters=classes, budget=look, random_state=seed)
+        members = from_labels(prepare(x, "cosine"), made.fit(x, oracle=oracle).labels_, classes, size)
+    else:
+        labels = group_baseline(method.split()[0], x, n_clusters=classes, budget=look, oracle=oracle, random_state=seed).labels
+        members = from_labels(prepare(x, "cosine"), labels, classes, size)
+    return {"SJC": subcluster_scores(y, members).sjc}
+
+
+def active_table(done: Done) -> list[str]:
+    return means(done, ("set", "method", "questions"), ("SJC",))
+
+
+EXPERIMENTS = (
+    Experiment("subclusters", "Active subclustering, figures 7 and 8, table 1", passive_cases, measure_passive, passive_table),
+    Experiment("subclusters-active", "Active subclustering, figure 9", active_cases, measure_active, active_table),
+)

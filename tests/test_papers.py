@@ -1,0 +1,135 @@
+"""docs/papers.md says only what is there: every file, function and test exists, and every command is a real one."""
+
+import re
+import shlex
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+
+from benchmarks.papers.__main__ import EXPERIMENTS
+from benchmarks.papers.apc import fission
+from benchmarks.papers.jobs import Experiment, run, stored
+from cccount_dist.report.wording import said_price
+from cccount_dist.sampling.methods import METHODS
+from flows.commands.cli import make_app
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs/papers.md").read_text()
+HEAD = ["in the paper", "file and function", "test", "command", "printed", "ours"]
+ROWS = [
+    [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+    for line in PAGE.splitlines()
+    if line.startswith("| ") and not line.startswith("| in the paper")
+]
+
+
+def _named(cell: str) -> tuple[Path, str]:
+    found = re.fullmatch(r"`([\w/.-]+)::(\w+)`", cell)
+    assert found, f"write `file::name`, not {cell}"
+    return ROOT / found[1], found[2]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0][:60])
+def test_every_row_names_a_file_a_test_and_a_command_that_exist(row: list[str]) -> None:
+    assert len(row) == len(HEAD)
+    for cell in row[1:3]:
+        path, name = _named(cell)
+        assert path.exists(), cell
+        assert re.search(rf"^(?:def|class) {name}\b|^{name}\b", path.read_text(), re.MULTILINE), cell
+    _check_command(row[3].strip("`"))
+    assert row[4]
+    assert row[5]
+    assert "{" not in row[5]
+
+
+def _check_command(text: str) -> None:
+    words = shlex.split(text)
+    if words[0] == "python":
+        module = ROOT / words[2].replace(".", "/")
+        assert module.with_suffix(".py").exists() or (module / "__main__.py").exists(), text
+        if "--only" in words:
+            assert set(words[words.index("--only") + 1 :]) <= set(EXPERIMENTS), text
+        return
+    assert words[0] == "cccount"
+    command: Any = _commands()[words[1]]
+    arguments = words[2:]
+    if hasattr(command, "commands"):
+        command, arguments = command.commands[words[2]], words[3:]
+    given = command.make_context(words[1], arguments).params  # an option that is not there is refused here
+    _check_method(words[1], given, text)
+
+
+@cache
+def _commands() -> dict[str, Any]:
+    group: Any = typer.main.get_command(make_app())
+    found: dict[str, Any] = group.commands
+    return found
+
+
+def _check_method(kind: str, given: dict[str, object], text: str) -> None:
+    """A method, preset or parameter that is named must be one of that kind's."""
+    known = {one.name: one for one in METHODS if one.kind == kind}
+    method = known.get(str(given.get("method"))) or (known.get("active") if kind == "subcluster" else None)
+    assert method or not given.get("method"), text
+    if method is not None:
+        from cccount_dist.options import named_values
+
+        said = named_values([str(one) for one in given.get("parameter") or ()])  # type: ignore[union-attr, attr-defined]
+        method.read(method.preset(given.get("preset"), said) | said)  # type: ignore[arg-type]
+
+
+def test_the_page_has_a_table_for_each_paper_and_a_row_for_every_preset() -> None:
+    assert PAGE.count("| in the paper | file and function | test | command | printed | ours |") == 5
+    for method in METHODS:
+        for preset in method.presets:
+            if method.name in ("nis", "nested-mc", "apc", "hacc", "active"):
+                assert f"--preset {preset}" in PAGE, (method.name, preset)
+    assert len(ROWS) > 60
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda one: one.name)
+def test_every_experiment_has_cases_and_tables(experiment: Experiment, tmp_path: Path) -> None:
+    quick, full = experiment.cases(full=False), experiment.cases(full=True)
+    assert 0 < len(quick) <= len(full)
+    keys = [tuple(sorted(case.items())) for case in full]
+    assert len(set(keys)) == len(keys)
+    assert stored(experiment, tmp_path, full=False) == []
+    assert f"--only {experiment.name}`" in PAGE
+
+
+def test_what_was_measured_is_not_measured_again_and_a_torn_line_is(tmp_path: Path) -> None:
+    counted: list[int] = []
+
+    def measure(_: Path, case: object) -> dict[str, float]:
+        counted.append(1)
+        return {"value": float(case["n"])}  # type: ignore[index]
+
+    def cases(*, full: bool) -> list[dict[str, str | int | float | bool]]:
+        return [{"n": number} for number in range(4 if full else 2)]
+
+    one = Experiment("toy", "a toy", cases, measure, lambda done: [str(len(done))])
+    assert [row["value"] for _, row in run(one, tmp_path, tmp_path, full=False, client=None)] == [0.0, 1.0]
+    with (tmp_path / "toy.jsonl").open("a") as file:
+        file.write('{"case": {"n": 2}, "row": {"val')
+    assert [row["value"] for _, row in run(one, tmp_path, tmp_path, full=True, client=None)] == [0.0, 1.0, 2.0, 3.0]
+    assert len(counted) == 4
+
+
+def test_fission_leaves_single_items_out() -> None:
+    assert fission(np.array([0, 0, 1, 1, 2, 3]), 2) == 1.0
+
+
+def test_a_price_is_said_as_the_paper_has_it() -> None:
+    assert said_price(143_000, 0.0025) == "At 0.0025 a question that is 357.50."
+
+
+def test_the_citation_names_the_papers_that_the_page_names() -> None:
+    cited = (ROOT / "CITATION.cff").read_text()
+    for title in ("Similarity-Driven Nested Importance Sampling", "Active Probabilistic Clustering", "Seeking Constraints",
+                  "Active subclustering", "Iterative Uncertainty Reduction"):  # fmt: skip
+        assert title in cited
+        assert title in " ".join(PAGE.split())
