@@ -220,9 +220,7 @@ def _tell_page(state: State, sheet: Sheet, values: Values) -> None:
             hits.append(other)
     if sheet.guess != NOT_ASKED and said:
         right = not hits if sheet.guess < 0 else values[sheet.guess] == 1.0
-        book.random.append(
-            RandomPage(book.glances, item, not sheet.fresh, right, len(hits), alone and not hits, len(hits), said - len(hits))
-        )
+        book.random.append(_random_page(state, sheet, hits, right=right, alone=alone))
     if hits:
         chances = state.score([item], leave=bool(alone)).of(0)
         best = max(hits, key=lambda one: (chances.get(one, 0.0), -one))
@@ -243,6 +241,17 @@ def _tell_page(state: State, sheet: Sheet, values: Values) -> None:
             book.queue = (*book.queue, (item, sheet.kind is Kind.RANDOM))
         elif sheet.fresh:
             book.new.append((True, True))
+
+
+def _random_page(state: State, sheet: Sheet, hits: list[int], *, right: bool, alone: bool) -> RandomPage:
+    """What a random page says: an item is right if its cluster was marked, and no larger one, which would be the main one."""
+    clusters = state.book.clusters
+    guessed = int(clusters.label[sheet.cells[sheet.guess]]) if sheet.guess >= 0 else -1
+    size = 0 if guessed < 0 else int(clusters.size[guessed])
+    shown = {int(clusters.label[cell]) for cell in sheet.cells} - {guessed, -1}
+    larger = [one for one in shown if (clusters.size[one], -one) > (size, -guessed)]
+    right = right and not set(hits) & set(larger)
+    return RandomPage(state.book.glances, not sheet.fresh, sheet.sure, right, len(larger), len(hits), alone and not hits)
 
 
 def _tell_odd(state: State, sheet: Sheet, said: list[tuple[int, bool]]) -> None:

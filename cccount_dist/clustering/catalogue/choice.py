@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cccount_dist.clustering.catalogue.answers import NOT_ASKED, PAGES, RANDOM_PAGES
 from cccount_dist.clustering.catalogue.best import SURE, best_cells, best_seed, seed_cells
+from cccount_dist.clustering.catalogue.labels import surety
 from cccount_dist.clustering.catalogue.pairs import ClusterPairs, cluster_pairs
 from cccount_dist.clustering.catalogue.sheet import GROUP, ITEM, Kind, Sheet
 from cccount_dist.clustering.catalogue.state import State
@@ -155,7 +156,8 @@ def _page(state: State, table: Table, item: int, kind: Kind, guess: int) -> Shee
             guess = 0
         elif own < 0 and best[1] >= state.rows.new[item] and best[0] in shown:
             guess = shown.index(best[0])
-    return _sheet(state, kind, item, [(cluster, GROUP, chances.get(cluster, 0.01)) for cluster in shown], guess)
+    sure = 0.0 if guess == NOT_ASKED else float(surety(state, cluster_pairs(state))[item])
+    return _sheet(state, kind, item, [(cluster, GROUP, chances.get(cluster, 0.01)) for cluster in shown], guess, sure)
 
 
 def self_free(state: State, cluster: int, item: int) -> bool:
@@ -239,7 +241,7 @@ def _about(state: State, cluster: int, cells: list[tuple[int, int, float]], kind
     return _sheet(state, kind, representative(state, cluster, state.book.shown.get(cluster, 0)), cells)
 
 
-def _sheet(state: State, kind: Kind, anchor: int, cells: list[tuple[int, int, float]], guess: int = NOT_ASKED) -> Sheet:
+def _sheet(state: State, kind: Kind, anchor: int, cells: list[tuple[int, int, float]], guess: int = NOT_ASKED, sure: float = 0.0) -> Sheet:
     """Return a sheet; cells are items, or clusters, which are shown by a member."""
     book = state.book
     about = int(book.clusters.label[anchor])
@@ -261,6 +263,7 @@ def _sheet(state: State, kind: Kind, anchor: int, cells: list[tuple[int, int, fl
         chance=tuple(float(chance) for _, _, chance in cells),
         fresh=about < 0,
         guess=guess,
+        sure=sure,
     )
 
 

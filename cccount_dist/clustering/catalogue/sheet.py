@@ -35,6 +35,7 @@ class Sheet:
     chance: tuple[float, ...]  # that a cell is the same, as it was before any calibration
     fresh: bool  # the anchor was in no cluster
     guess: int = -1  # of a random page: the cell that stands for the cluster that the item is, or would be, labelled with
+    sure: float = 0.0  # … and how likely that is right
 
     def questions(self, present: Sequence[int]) -> list[Question]:
         """Return its questions; `present` has the collection's number of each item."""

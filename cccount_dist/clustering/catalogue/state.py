@@ -33,16 +33,15 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class RandomPage:
-    """What a random page said of one item: `hits` are the clusters that were marked."""
+    """What a random page said of one item."""
 
     glance: int
-    item: int
     placed: bool
-    right: bool
-    hits: int
+    sure: float  # how likely its label was right, before the page
+    right: bool  # whether the page says so
+    larger: int  # cells of larger clusters: one false mark there, and the page says "not right"
+    hits: int  # clusters that were marked
     alone: bool  # in no known cluster
-    same_cells: int = 0
-    apart_cells: int = 0
 
 
 @dataclass
