@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from cccount_dist.clustering.catalogue.candidates import touched
 from cccount_dist.clustering.catalogue.clusters import UNPLACED, Clusters
 from cccount_dist.clustering.catalogue.sheet import GROUP, ITEM, Kind, Sheet
-from cccount_dist.clustering.catalogue.state import ON_CLUSTER, ON_GROUP, ON_SEED, Book, RandomPage, Seen, State, Values
+from cccount_dist.clustering.catalogue.state import ON_CLUSTER, ON_GROUP, ON_SEED, Book, Fresh, RandomPage, Seen, State, Values
 from cccount_dist.clustering.catalogue.votes import Votes, pair_of
 
 NOT_ASKED = -2  # `guess` of a page that measures nothing
 PAGES, RANDOM_PAGES = 3, 2  # that an item without a cluster may have
 SEEN = 600  # cells that each Platt curve is fitted to
 RATED = 4000  # cells that the rates are learned from
+SEED_WEIGHT = 0.25
 STAYS = 0.5  # a member that was not marked stays from this probability on
 SMALL = 2  # members up to which one mark merges
 BAD_WANTED, BAD_SHARE, BAD_SIZE, BAD_AFTER = 6.0, 0.1, 6, 300
@@ -182,7 +183,7 @@ def _tell_cluster(state: State, sheet: Sheet, values: Values) -> None:
         book.votes.add_pair(cluster, other, marked=marked)
     hits = [(chance, other) for chance, other, marked in groups if marked]
     if sheet.kind is Kind.SEED and groups:
-        book.new.append((False, not hits))
+        book.fresh.append(Fresh(not hits, book.glances, SEED_WEIGHT))
     for chance, other in sorted(hits, reverse=True):
         cluster = _joined(state, cluster, other, chance)
     joining = [(cell, chance) for cell, marked, chance in items if marked and clusters.label[cell] < 0]
@@ -232,7 +233,7 @@ def _tell_page(state: State, sheet: Sheet, values: Values) -> None:
                 book.votes.add_pair(cluster, other, marked=True)
                 cluster = _joined(state, cluster, other, 0.05)
         if sheet.fresh:
-            book.new.append((True, False))
+            book.fresh.append(Fresh(new=False, glance=book.glances, weight=1.0))
     elif not alone:
         _leave(state, [item], own)
     elif said:
@@ -240,7 +241,7 @@ def _tell_page(state: State, sheet: Sheet, values: Values) -> None:
         if book.paged.get(item, 0) < most and len(sheet.cells) == state.cells:
             book.queue = (*book.queue, (item, sheet.kind is Kind.RANDOM))
         elif sheet.fresh:
-            book.new.append((True, True))
+            book.fresh.append(Fresh(new=True, glance=book.glances, weight=1.0))
 
 
 def _random_page(state: State, sheet: Sheet, hits: list[int], *, right: bool, alone: bool) -> RandomPage:

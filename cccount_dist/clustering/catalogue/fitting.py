@@ -18,8 +18,8 @@ from cccount_dist.clustering.catalogue.state import State
 
 PLACED, LEFT = 400, 2000  # items that the weights, and the level of "new", are fitted to
 FEWEST, FEWEST_SEEN = 20, 24
-RECENT = 16  # random pages, and seed sheets, that the share of new ones is taken from
-SEED_WEIGHT = 0.25  # seed sheets look for new ones
+RECENT = 64  # items without a cluster that were asked about, from which the share of new ones is taken
+HALF_LIFE = 30.0  # glances after which such an item counts half
 SOON, LATE, SHARE = 4, 40, 0.08
 MANY = 20_000  # items for each of which a fit is due as much later
 
@@ -67,10 +67,11 @@ def _some(state: State, items: NDArray[np.int64], most: int, stream: int) -> NDA
 
 
 def _new_share(state: State) -> float:
-    """The share of unplaced items whose cluster is not known: random pages say it, and seed sheets."""
-    pages = [new for random, new in state.book.new if random][-RECENT:]
-    seeds = [new for random, new in state.book.new if not random][-RECENT:]
-    return (sum(pages) + SEED_WEIGHT * sum(seeds) + 0.5) / (len(pages) + SEED_WEIGHT * len(seeds) + 1.0)
+    """The share of unplaced items whose cluster is not known: random pages say it, and seed sheets; what is old fades."""
+    recent = state.book.fresh[-RECENT:]
+    weight = np.array([one.weight * 0.5 ** ((state.book.glances - one.glance) / HALF_LIFE) for one in recent])
+    new = np.array([one.new for one in recent], np.float64)
+    return (float((weight * new).sum()) + 0.25) / (float(weight.sum()) + 0.5)
 
 
 def _weights(state: State, share: float) -> NDArray[np.float64]:

@@ -32,6 +32,15 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
+class Fresh:
+    """What was said of an item that was in no cluster: whether it belongs to none."""
+
+    new: bool
+    glance: int
+    weight: float  # less for seeds, which were chosen because they seemed to be new
+
+
+@dataclass(frozen=True, slots=True)
 class RandomPage:
     """What a random page said of one item."""
 
@@ -70,7 +79,7 @@ class Book:
     glances: int = 0  # sheets that were answered
     shown: dict[int, int] = field(default_factory=dict)  # how often a cluster was shown: another member each time
     seen: list[Seen] = field(default_factory=list)
-    new: list[tuple[bool, bool]] = field(default_factory=list)  # unplaced items: from a random page, was it a new one
+    fresh: list[Fresh] = field(default_factory=list)
     random: list[RandomPage] = field(default_factory=list)
     cells: list[tuple[int, int, bool]] = field(default_factory=list)  # anchor, item, marked
     odd: tuple[int, int] = (0, 0)  # members that were said not to belong, and members shown, on odd-one-out sheets
@@ -86,7 +95,7 @@ class Book:
     def copy(self) -> "Book":
         return replace(
             self, clusters=self.clusters.copy(), votes=self.votes.copy(), shown=dict(self.shown), seen=list(self.seen),
-            new=list(self.new), random=list(self.random), cells=list(self.cells), odd_size=dict(self.odd_size),
+            fresh=list(self.fresh), random=list(self.random), cells=list(self.cells), odd_size=dict(self.odd_size),
             final_size=dict(self.final_size), checked=dict(self.checked), paged=dict(self.paged), unclear=dict(self.unclear),
         )  # fmt: skip
 
