@@ -252,9 +252,8 @@ def curve_row(name: str, errors: Errors, runs: Sequence[Run], classes: int) -> s
     end = hours_text([one.glances * SHEET / 3600 if one.ended else float("inf") for one in runs])
     groups = sorted(one.groups for one in runs)
     known = f"{groups[0]}" if groups[0] == groups[-1] else f"{groups[0]} to {groups[-1]}"
-    return cells(
-        name, str(errors), *at, *to, exact, second, end, f"{np.mean([one.curve[-1][2] for one in runs]):.4f}", f"{known} ({classes})"
-    )
+    last = f"{np.mean([one.curve[-1][2] for one in runs]):.4f}"
+    return cells(name, str(errors), *at, *to, exact, second, end, last, f"{known} ({classes})")
 
 
 def coverage_rows(name: str, errors: Errors, runs: Sequence[Run]) -> list[str]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cccount_dist.clustering.catalogue.answers import NOT_ASKED, PAGES, RANDOM_PAGES
 from cccount_dist.clustering.catalogue.best import SURE, best_cells, best_seed, seed_cells
-from cccount_dist.clustering.catalogue.labels import surety
+from cccount_dist.clustering.catalogue.labels import guessed, surety
 from cccount_dist.clustering.catalogue.pairs import ClusterPairs, cluster_pairs
 from cccount_dist.clustering.catalogue.sheet import GROUP, ITEM, Kind, Sheet
 from cccount_dist.clustering.catalogue.state import State
@@ -151,11 +151,8 @@ def _page(state: State, table: Table, item: int, kind: Kind, guess: int) -> Shee
     if not shown:
         return None
     if guess != NOT_ASKED:
-        best = max(chances.items(), key=lambda one: (one[1], -one[0]), default=(-1, 0.0))
-        if belongs:
-            guess = 0
-        elif own < 0 and best[1] >= state.rows.new[item] and best[0] in shown:
-            guess = shown.index(best[0])
+        labelled = own if belongs else guessed(state, item) if own < 0 else -1
+        guess = shown.index(labelled) if labelled in shown else -1
     sure = 0.0 if guess == NOT_ASKED else float(surety(state, cluster_pairs(state))[item])
     return _sheet(state, kind, item, [(cluster, GROUP, chances.get(cluster, 0.01)) for cluster in shown], guess, sure)
 
@@ -241,7 +238,9 @@ def _about(state: State, cluster: int, cells: list[tuple[int, int, float]], kind
     return _sheet(state, kind, representative(state, cluster, state.book.shown.get(cluster, 0)), cells)
 
 
-def _sheet(state: State, kind: Kind, anchor: int, cells: list[tuple[int, int, float]], guess: int = NOT_ASKED, sure: float = 0.0) -> Sheet:
+def _sheet(
+    state: State, kind: Kind, anchor: int, cells: list[tuple[int, int, float]], guess: int = NOT_ASKED, sure: float = 0.0
+) -> Sheet:
     """Return a sheet; cells are items, or clusters, which are shown by a member."""
     book = state.book
     about = int(book.clusters.label[anchor])

@@ -10,17 +10,33 @@ from numpy.typing import NDArray
 from cccount_dist.clustering.catalogue.pairs import ClusterPairs
 from cccount_dist.clustering.catalogue.state import State
 
+CLEAR = 0.6  # an unplaced item is given to a cluster that is so likely among the known ones …
+AGAINST_NEW = 0.25  # … and so likely beside "new"
+
 
 def labels_of(state: State) -> NDArray[np.int64]:
     """Return a label (n,) for every item: the number of a cluster, or one that no cluster has."""
-    clusters, rows = state.book.clusters, state.rows
+    clusters = state.book.clusters
     labels = clusters.label.astype(np.int64)
     left = clusters.unplaced
-    best = rows.chance[left].argmax(axis=1)
-    chance, cluster = rows.chance[left, best], rows.cluster[left, best]
-    new = (chance < rows.new[left]) | (cluster < 0)
-    labels[left] = np.where(new, len(clusters.members) + np.arange(len(left)), cluster)
+    cluster, _ = _likeliest(state, left)
+    labels[left] = np.where(cluster < 0, len(clusters.members) + np.arange(len(left)), cluster)
     return labels
+
+
+def guessed(state: State, item: int) -> int:
+    """Return the cluster that an unplaced item is labelled with; -1 for none."""
+    return int(_likeliest(state, np.array([item]))[0][0])
+
+
+def _likeliest(state: State, left: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the cluster that each unplaced item is labelled with, -1 for none, and how likely that is right."""
+    rows = state.rows
+    best = rows.chance[left].argmax(axis=1)
+    chance, cluster = rows.chance[left, best].astype(np.float64), rows.cluster[left, best].astype(np.int64)
+    new = rows.new[left].astype(np.float64)
+    alone = (cluster < 0) | (chance < CLEAR * (1 - new)) | (chance < AGAINST_NEW * new)
+    return np.where(alone, -1, cluster), np.where(alone, new, chance)
 
 
 def main_chance(state: State, pairs: ClusterPairs) -> NDArray[np.float64]:
@@ -34,14 +50,11 @@ def main_chance(state: State, pairs: ClusterPairs) -> NDArray[np.float64]:
 
 def surety(state: State, pairs: ClusterPairs) -> NDArray[np.float64]:
     """Return how likely the label of each item (n,) is right."""
-    clusters, rows = state.book.clusters, state.rows
+    clusters = state.book.clusters
     main = main_chance(state, pairs)
     sure = state.own.copy()
     placed, left = clusters.placed, clusters.unplaced
     sure[placed] *= main[clusters.label[placed]]
-    best = rows.chance[left].argmax(axis=1)
-    chance, cluster = rows.chance[left, best].astype(np.float64), rows.cluster[left, best]
-    new = (chance < rows.new[left]) | (cluster < 0)
-    sure[left] = rows.new[left]
-    sure[left[~new]] = chance[~new] * main[cluster[~new]]
+    cluster, chance = _likeliest(state, left)
+    sure[left] = chance * np.append(main, 1.0)[cluster]  # -1 is the last one
     return sure
