@@ -74,7 +74,7 @@ def best_seed(state: State, order: NDArray[np.int64], taken: NDArray[np.bool_], 
 
 
 def seed_cells(
-    state: State, item: int, taken: NDArray[np.bool_], clear: NDArray[np.float64], busy: set[int]
+    state: State, item: int, taken: NDArray[np.bool_], clear: NDArray[np.float64], hidden: set[int]
 ) -> list[tuple[int, int, float]]:
     """Return the cells for an unplaced item as anchor: unplaced neighbours, and the clusters that it may belong to."""
     space, clusters = state.fit.space, state.book.clusters
@@ -89,7 +89,7 @@ def seed_cells(
     cells += [
         (-max(chance, 0.002), GROUP, cluster, chance)
         for cluster, chance in state.rows.of(item).items()
-        if clusters.size[cluster] and cluster not in busy
+        if clusters.size[cluster] and cluster not in hidden
     ]
     return [(number, role, chance) for _, role, number, chance in sorted(cells)[: state.cells]]
 

@@ -34,6 +34,7 @@ class Table:
     taken: NDArray[np.bool_]  # (n,) items
     pairs: set[tuple[int, int]] = field(default_factory=set)  # of clusters
     busy: set[int] = field(default_factory=set)  # clusters that a sheet is about
+    unclear: set[int] = field(default_factory=set)  # clusters of which nobody can tell: all members were tried
 
 
 def choose(state: State, order: NDArray[np.int64]) -> Sheet | None:
@@ -41,7 +42,9 @@ def choose(state: State, order: NDArray[np.int64]) -> Sheet | None:
     table = _table(state)
     number = len(state.asked)
     for item, random in state.book.queue:
-        if not table.taken[item] and (sheet := _page(state, table, item, Kind.RANDOM if random else Kind.PAGE, NOT_ASKED)):
+        if table.taken[item] or state.book.unclear.get(item, 0) >= UNCLEAR:
+            continue
+        if sheet := _page(state, table, item, Kind.RANDOM if random else Kind.PAGE, NOT_ASKED):
             return sheet
     if number % state.random_every == state.random_every - 1 and (sheet := _random_page(state, table, order)) is not None:
         return sheet
@@ -57,6 +60,10 @@ def choose(state: State, order: NDArray[np.int64]) -> Sheet | None:
 def _table(state: State) -> Table:
     clusters = state.book.clusters
     table = Table(np.zeros(state.items, np.bool_))
+    tried = {item for item, times in state.book.unclear.items() if times >= UNCLEAR}
+    for cluster in {int(clusters.label[item]) for item in tried} - {-1}:
+        if tried.issuperset(clusters.members[cluster].tolist()):
+            table.unclear.add(cluster)
     for sheet in state.open:
         about = int(clusters.label[sheet.anchor])
         table.busy.add(about)
@@ -85,22 +92,22 @@ def _best(state: State, table: Table, order: NDArray[np.int64]) -> Sheet | None:
     cells = best_cells(state, _free(cluster_pairs(state), table), table.taken, clear)
     total = cells.value.sum(axis=1)
     total[list(table.busy)] *= BUSY
+    total[list(table.unclear)] = 0.0
     value, cluster = (float(total.max()), int(total.argmax())) if len(total) else (0.0, -1)
     seed_value, seed = best_seed(state, order, table.taken, clear)
     if max(value, seed_value) < WORTH_A_GLANCE:
         return None
     if value >= seed_value:
         return _about(state, cluster, cells.of(cluster), Kind.CLUSTER)
-    shown = seed_cells(state, seed, table.taken, clear, set())
+    shown = seed_cells(state, seed, table.taken, clear, table.unclear)
     return _sheet(state, Kind.SEED, seed, shown) if shown else None
 
 
 def _free(pairs: ClusterPairs, table: Table) -> ClusterPairs:
-    if not table.pairs:
+    if not table.pairs and not table.unclear:
         return pairs
-    free = np.array(
-        [(a, b) not in table.pairs for a, b in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)], np.bool_
-    )
+    both = list(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True))
+    free = np.array([pair not in table.pairs and not table.unclear.intersection(pair) for pair in both], np.bool_)
     return ClusterPairs(pairs.first[free], pairs.second[free], pairs.prior[free], pairs.chance[free])
 
 
@@ -139,7 +146,7 @@ def _page(state: State, table: Table, item: int, kind: Kind, guess: int) -> Shee
     away = np.square(clusters.centre[live].astype(np.float64) - state.fit.space.rows[item]).sum(axis=1)
     ranked = []
     for cluster, distance in zip(live.tolist(), away.tolist(), strict=True):
-        if cluster != own and pair_of(own, cluster) not in table.pairs:
+        if cluster != own and cluster not in table.unclear and pair_of(own, cluster) not in table.pairs:
             yes, no = said.get(cluster, (0.0, 0.0))
             refused = yes * rates.mark + no * rates.no_mark < REFUSED
             ranked.append((refused, -chances.get(cluster, 0.0), distance, cluster))
@@ -147,7 +154,7 @@ def _page(state: State, table: Table, item: int, kind: Kind, guess: int) -> Shee
     if kind is Kind.PAGE or guess == NOT_ASKED:
         ranked = [one for one in ranked if not one[0]]
     shown = ([own] if belongs else []) + [one[3] for one in ranked]
-    shown = [cluster for cluster in shown if self_free(state, cluster, item)][: state.cells]
+    shown = [cluster for cluster in shown if _can_stand(state, cluster, item)][: state.cells]
     if not shown:
         return None
     if guess != NOT_ASKED:
@@ -157,7 +164,7 @@ def _page(state: State, table: Table, item: int, kind: Kind, guess: int) -> Shee
     return _sheet(state, kind, item, [(cluster, GROUP, chances.get(cluster, 0.01)) for cluster in shown], guess, sure)
 
 
-def self_free(state: State, cluster: int, item: int) -> bool:
+def _can_stand(state: State, cluster: int, item: int) -> bool:
     """Whether a cluster can be shown beside an item: by another member than the item itself."""
     clusters = state.book.clusters
     return bool(clusters.size[cluster] > (1 if clusters.label[item] == cluster else 0))
@@ -202,13 +209,13 @@ def _check(state: State, table: Table) -> Sheet | None:
     for cluster in live[np.lexsort((live, clusters.size[live]))].tolist():
         if clusters.size[cluster] > small:
             break
-        if book.checked.get(cluster, 0) >= CHECKS or cluster in table.busy:
+        if book.checked.get(cluster, 0) >= CHECKS or cluster in table.busy or cluster in table.unclear:
             continue
         rest = []
         for other in live.tolist():
             yes, no = book.votes.pairs.get(pair_of(cluster, other), (0.0, 0.0))
             asked = pair_of(cluster, other) in table.pairs or (yes + no > 0 and yes * rates.mark + no * rates.no_mark <= 0)
-            if other != cluster and not asked:
+            if other != cluster and other not in table.unclear and not asked:
                 rest.append(other)
         if rest:
             away = np.square(clusters.centre[rest].astype(np.float64) - clusters.centre[cluster]).sum(axis=1)

@@ -35,10 +35,12 @@ def refitted(state: State, given: SheetRates | None) -> None:
     """Fit everything again. `given`: rates of wrong answers that are known; None: they are learned."""
     book, fit = state.book, state.fit
     clusters = book.clusters
+    renewed(state)
+    rates = _rates(state) if given is None and book.cells else fit.rates
     space = fitted(state.base, clusters.label, fit.space.lists)
     clusters.moved_to(space.rows)
     with threadpool_limits(1):
-        fit = replace(fit, space=space, means=nearest_means(space, clusters), glances=book.glances, level=0.0)
+        fit = replace(fit, space=space, means=nearest_means(space, clusters), glances=book.glances, level=0.0, rates=rates)
         state.fit = fit
         share = _new_share(state)
         fit.weight = _weights(state, share)
@@ -48,8 +50,6 @@ def refitted(state: State, given: SheetRates | None) -> None:
     if len(left) and len(clusters.live):
         fit.level = fitted_level(state.rows.new[left].astype(np.float64), share)
         _all_rows(state)
-    if given is None and book.cells:
-        fit.rates = _rates(state)
 
 
 def _all_rows(state: State) -> None:
@@ -113,4 +113,4 @@ def _rates(state: State) -> SheetRates:
     return learned_rates(chance, marked)
 
 
-__all__ = ["is_due", "refitted", "renewed"]
+__all__ = ["is_due", "refitted"]
