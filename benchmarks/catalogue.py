@@ -2,7 +2,7 @@
 
     python -m benchmarks.catalogue --data FOLDER --sets chimp-czoo market20 --seeds 5
     … --errors 0.04,0.01 0.04,0.01,again    cells missed, cells falsely marked; `again`: the same pair is wrong every time
-    … --coverage 100            runs for a second table: how often the intervals hold the truth after 1, 2 and 3 hours
+    … --coverage 100            runs for a second table: how often the intervals hold the truth after `--looks` hours
     … --ahead 24                sheets that lie ready: each is answered when so many others are open
     … --large                   100,000 items of 1,500 classes: time of a glance, of the first pass, and memory
     … --quick                   market20, one seed
@@ -78,6 +78,7 @@ COLLECTIONS: dict[str, tuple[Callable[[Path], Data], float]] = {  # with the hou
     "omniglot-240x8": (omniglot, 7.0),
     "strong-100x16": (made([16] * 100, 0), 4.0),
     "census-77": (made(CENSUS, 1), 4.0),
+    "weak-25x16": (made([16] * 25, 2, noise=1.9), 1.5),
 }
 USUAL = ["chimp-czoo", "market20", "digits", "handwritten", "omniglot-240x8", "strong-100x16", "census-77"]
 
@@ -276,6 +277,7 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=None, help="of each run; by default as much as the set needs")
     parser.add_argument("--ahead", type=int, default=1)
     parser.add_argument("--coverage", type=int, default=0, metavar="RUNS")
+    parser.add_argument("--looks", nargs="+", type=float, default=[1.0, 2.0, 3.0], help="hours after which intervals are judged")
     parser.add_argument("--large", type=int, default=0, metavar="GLANCES")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--write", metavar="NAME")
@@ -300,7 +302,7 @@ def main() -> None:
             continue
         for errors in chosen.errors:
             hours = chosen.hours or usual
-            looks = (1.0, 2.0, 3.0) if chosen.coverage else ()
+            looks = chosen.looks if chosen.coverage else ()
             runs = [run(data, seed, errors, hours, chosen.ahead, looks) for seed in range(chosen.coverage or chosen.seeds)]
             lines.append(curve_row(name, errors, runs, len(np.unique(data[1]))))
             covered += coverage_rows(name, errors, runs)

@@ -316,7 +316,7 @@ def _joined(state: State, a: int, b: int, chance: float) -> int:
     if a == b or not clusters.size[a] or not clusters.size[b]:
         return a
     small = min(clusters.size[a], clusters.size[b]) <= SMALL
-    low, high = (0.02, 0.98) if small else (0.01, 0.1)
+    low, high = (0.004, 0.98) if small else (0.01, 0.1)
     yes, no = book.votes.pairs.get(pair_of(a, b), (0.0, 0.0))
     odds = _log_odds(min(max(chance, low), high)) + yes * state.fit.rates.mark + no * state.fit.rates.no_mark
     if odds <= (0.0 if small else _MERGE):

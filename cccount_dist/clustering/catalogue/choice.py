@@ -24,6 +24,8 @@ UNCLEAR = 3  # cells of which nobody could tell, from which an item is not asked
 ODD_FROM, ODD_GROWTH, ODD_LAST = 24, 4, 6
 ODD_ENOUGH, ODD_RARE = 200, 0.01  # odd-one-out sheets stop when so many cells had fewer than this share
 CHECKS, CHECK_SIZE = 3, 0.3  # pages for a small cluster at the end, and what is small, as a share of the median
+CHECKED, UNLIKELY = 0.05, 0.004  # how likely two clusters are taken to be the same that nothing else says are
+REFUSALS = 2  # from which two clusters are not shown together again to fill a sheet
 REFUSED = -2.0  # log-odds of votes below which a cluster comes last on a page
 
 
@@ -98,9 +100,30 @@ def _best(state: State, table: Table, order: NDArray[np.int64]) -> Sheet | None:
     if max(value, seed_value) < WORTH_A_GLANCE:
         return None
     if value >= seed_value:
-        return _about(state, cluster, cells.of(cluster), Kind.CLUSTER)
+        return _about(state, cluster, _filled(state, table, cluster, cells.of(cluster)), Kind.CLUSTER)
     shown = seed_cells(state, seed, table.taken, clear, table.unclear)
     return _sheet(state, Kind.SEED, seed, shown) if shown else None
+
+
+def _filled(state: State, table: Table, cluster: int, cells: list[tuple[int, int, float]]) -> list[tuple[int, int, float]]:
+    """Fill the cells that are left with the nearest clusters, those first that were compared least: it costs no glance.
+
+    So parts of one class find each other, also where one comparison was missed.
+    """
+    room = state.cells - len(cells)
+    if room <= 0:
+        return cells
+    book, clusters = state.book, state.book.clusters
+    shown = {number for number, role, _ in cells if role == GROUP} | table.unclear | {cluster}
+    refused = {
+        other: book.votes.pairs.get(pair_of(cluster, other), (0.0, 0.0))[1]
+        for other in clusters.live.tolist()
+        if other not in shown and pair_of(cluster, other) not in table.pairs
+    }
+    others = np.array([other for other, times in refused.items() if times < REFUSALS], np.int64)
+    away = np.square(clusters.centre[others].astype(np.float64) - clusters.centre[cluster]).sum(axis=1)
+    order = np.lexsort((others, away, [refused[other] for other in others.tolist()]))
+    return [*cells, *((int(others[place]), GROUP, UNLIKELY) for place in order[:room])]
 
 
 def _free(pairs: ClusterPairs, table: Table) -> ClusterPairs:
@@ -220,7 +243,8 @@ def _check(state: State, table: Table) -> Sheet | None:
         if rest:
             away = np.square(clusters.centre[rest].astype(np.float64) - clusters.centre[cluster]).sum(axis=1)
             nearest = np.argsort(away, kind="stable")[: state.cells]
-            return _about(state, cluster, [(rest[place], GROUP, 0.05) for place in nearest.tolist()], Kind.CHECK)
+            cells = [(rest[place], GROUP, CHECKED) for place in nearest.tolist()]
+            return _about(state, cluster, _filled(state, table, cluster, cells), Kind.CHECK)
     return None
 
 
