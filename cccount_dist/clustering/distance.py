@@ -88,6 +88,12 @@ def squared_distance(vectors, u, v):
 
 
 @njit(**OPTIONS)
+def squared_apart(x, y):
+    """Return |x - y|² of two padded float32 rows."""
+    return np.float64(_squared(x, y, x.shape[0]))  # type: ignore[call-arg, unused-ignore]
+
+
+@njit(**OPTIONS)
 def dot(x, y):
     """Return the dot product of two padded float64 rows."""
     return _product(x, y, x.shape[0])  # type: ignore[call-arg, unused-ignore]

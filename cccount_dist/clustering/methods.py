@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from cccount_dist.clustering import projected
 from cccount_dist.clustering.apc.parameters import EPSILON, ApcParameters
+from cccount_dist.clustering.catalogue.parameters import OPEN_SHEETS, CatalogueParameters
 from cccount_dist.clustering.evidence.parameters import EvidenceParameters, given_rates
 from cccount_dist.clustering.hacc.parameters import HaccParameters
 from cccount_dist.clustering.spectral.parameters import SpectralParameters, check_items
@@ -95,6 +96,20 @@ def _apc(inputs: GroupingInputs, given: ApcParameters) -> "Sampler[Grouping]":
     return apc(inputs, given)
 
 
+def _catalogue(inputs: GroupingInputs, given: CatalogueParameters) -> "Sampler[Grouping]":
+    from cccount_dist.clustering.catalogue.catalogue_sampler import CatalogueSampler
+    from cccount_dist.clustering.catalogue.rates import SheetRates
+
+    rates = given_rates(given.wrong_answers)
+    return CatalogueSampler(
+        inputs.vectors, inputs.neighbors, inputs.seed, given, None if rates is None else SheetRates.of(*rates)
+    )
+
+
+def _started_sheets(given: Mapping[str, Scalar], start: Start) -> Mapping[str, Scalar]:
+    return given if start.simulated else {"open": OPEN_SHEETS, **given}
+
+
 def _rating(
     name: str, rule: Literal["iu-red", "s-and-t", "random"], said: str, *, interleaved: bool = True, explained: str = ""
 ) -> Method:
@@ -142,6 +157,11 @@ for _method in (
         DEFAULT, KIND, "Weighs all answers and similarities; never told K, allows for wrong answers.", _evidence,
         EvidenceParameters, _ON_VECTORS, checks="gold", prepares=True, started=_started, memory=projected.blocks,
         explained="Answers are evidence: they teach a model which blocks of similar items are one, and can be out-voted.",
+    ),
+    Method(
+        "catalogue", KIND, "By sheets of one anchor and up to 24 cells; never told K, measures its own quality.", _catalogue,
+        CatalogueParameters, _ON_VECTORS, prepares=True, measures=True, started=_started_sheets, memory=projected.catalogue,
+        explained="Sheets: one anchor and up to 24 cells, mark all that are the same; random pages measure how good it is.",
     ),
     Method(
         "apc", KIND, "Active probabilistic clustering; never told K, takes every answer as true.", _apc, ApcParameters,

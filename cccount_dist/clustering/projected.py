@@ -8,6 +8,7 @@ from cccount_dist.room import Size
 
 _LEAST = 32 * 2**20  # scratch of kernels and of the interpreter that does not grow
 _LISTS = 24_000  # of an item in `evidence/reciprocal.py` and `micro.py`: 10,000 at 30,000 items, 23,000 seen at a million
+_PLAIN, _ROW = 128, 8_000  # of `catalogue`: dimensions of its space; lists, candidates and votes of an item, twice
 _EXACT, _CONDENSED = 5_000, 2_000  # units of hacc: `hacc/units.py` and `hacc/build.py` have them, and are heavy to import
 _DENSE = 5_000  # items up to which a spectrum may be dense (`spectral/spectrum.py`)
 
@@ -15,6 +16,11 @@ _DENSE = 5_000  # items up to which a spectrum may be dense (`spectral/spectrum.
 def blocks(size: Size, _: Any) -> int:
     """evidence and apc: similarity lists of every item, candidate pairs of blocks, and the vectors of a learned space, twice."""
     return _LEAST + size.items * (_LISTS + 8 * size.dimensions)
+
+
+def catalogue(size: Size, _: Any) -> int:
+    """The space and its whitened copy; neighbours, candidates and votes of every item, twice while somebody looks."""
+    return _LEAST + size.items * (_ROW + 24 * min(size.dimensions, _PLAIN))
 
 
 def hacc(size: Size, given: HaccParameters) -> int:

@@ -16,6 +16,7 @@ from cccount_dist.sampling.drive import Reply, drive
 from cccount_dist.sampling.freezing import freeze
 from cccount_dist.sampling.frozen import Frozen, UnfrozenError
 from cccount_dist.sampling.packing import Packing, unpacked
+from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.replay import replay
 from cccount_dist.sampling.thawing import thaw
 from cccount_dist.sampling.types import Answer, Knowing, OutsideAnswer, Question, Sampler, asked_at_once, tell_all
@@ -63,8 +64,10 @@ def _check_question(question: Question, number: int, case: SamplerCase, askable:
             raise SamplerError(f"{show(question)} is about item {item}, and there are {len(case.labels)}")
         if item not in askable:
             raise SamplerError(f"{show(question)} is about item {item}, which must not be asked about")
-    if question.kind != (kind := "rating" if case.rating else "same"):
-        raise SamplerError(f"{show(question)} is of kind {question.kind!r}, not {kind!r}")
+    kind = question_kind(question.kind)
+    if kind.is_a_similarity if not case.rating else not kind.is_a_similarity:
+        wanted = "one that is answered with a rating" if case.rating else "one that is answered same or different"
+        raise SamplerError(f"{show(question)} is of kind {question.kind!r}, not {wanted}")
 
 
 def _pages(questions: Sequence[Question]) -> dict[int, list[Question]]:

@@ -64,11 +64,11 @@ def step_with_lease(workspace: str, campaign: str, seconds: float, says: str) ->
             runner.step(batch=1)
 
 
-def group_labels(workspace: str, campaign: str, budget: int) -> None:
+def group_labels(workspace: str, campaign: str, budget: int, method: str = "evidence") -> None:
     """What `cccount cluster --oracle labels` does."""
     from tests.flows.calls import ClusterOptions, cluster
 
-    cluster(workspace, campaign, ClusterOptions(method="evidence", budget=budget, oracle="labels", error_rate=0.05, seed=3))
+    cluster(workspace, campaign, ClusterOptions(method=method, budget=budget, oracle="labels", error_rate=0.05, seed=3))
 
 
 def leave_a_temporary(folder: str) -> None:

@@ -69,14 +69,15 @@ def test_fifty_kills_change_nothing(workspace: Path) -> None:
     assert cccount("verify", workspace, "--json").json["ok"]
 
 
-def test_a_grouping_that_is_killed_ends_with_the_same_questions_and_labels(workspace: Path) -> None:
-    whole = start(group_labels, str(workspace), "whole", 30)
+@pytest.mark.parametrize("method", ["evidence", "catalogue"])
+def test_a_grouping_that_is_killed_ends_with_the_same_questions_and_labels(workspace: Path, method: str) -> None:
+    whole = start(group_labels, str(workspace), "whole", 30, method)
     whole.join()
     assert whole.exitcode == 0
     wanted = CampaignFolder(Workspace.open(workspace), "whole").log.answers().num_rows
     moments, seen, killed = random.Random(7), 0, 0
     while seen < wanted and killed < 2:
-        process = start(group_labels, str(workspace), "killed", 30)
+        process = start(group_labels, str(workspace), "killed", 30, method)
         goal = seen + moments.randint(4, 12)
         while process.is_alive() and seen < goal:  # some answers further it is killed, at whatever it does then
             process.join(timeout=0.01)
@@ -88,7 +89,7 @@ def test_a_grouping_that_is_killed_ends_with_the_same_questions_and_labels(works
         os.kill(process.pid, signal.SIGKILL)
         process.join()
         killed += 1
-    finishing = start(group_labels, str(workspace), "killed", 30)
+    finishing = start(group_labels, str(workspace), "killed", 30, method)
     finishing.join()
     assert finishing.exitcode == 0
     for found, expected in zip(log_of(workspace, "killed"), log_of(workspace, "whole"), strict=True):
