@@ -15,7 +15,7 @@ from tests.flows.conftest import cccount
 
 def test_the_demo_is_killed_goes_on_and_leaves_a_report(tmp_path: Path) -> None:
     (tmp_path / "demo").mkdir()
-    shown = cccount("demo", "--directory", "demo", "--json", cwd=tmp_path)
+    shown = cccount("demo", "--directory", "demo", "--json", cwd=tmp_path, fresh=True)
     assert shown.code == 0, shown.err
     found = json.loads(shown.out)
     assert found["interrupted"] is True
