@@ -190,7 +190,7 @@ function drawFigures(s) {
     [`${number(Math.floor(s.spent))} of ${number(s.budget)}`, `of the budget used${effort.pages ? "; a page counts as the pairs that take as long" : ""}`],
     [ahead ? number(s.forecast_questions) : null, `answers in all to the wanted width${width}, by the forecast`],
     [ahead && s.forecast_hours ? `${number(s.forecast_hours, 1)} h` : null, "of people's time to go, by the forecast"],
-    [number(s.pending), "questions open"],
+    [number(s.pending), s.pending === 1 ? "question open" : "questions open"],
     [number(effort.free), "answers for free: they follow from others"],
     [effort.carried ? number(effort.carried) : null, "answers from other campaigns"],
     ...costRows(effort),
