@@ -45,12 +45,13 @@ class _Tensor:
 
 def read_checkpoint(path: Path) -> Tensors:
     """Return the named tensors of a checkpoint; `InputError` if it holds anything else."""
+    strange: tuple[type[BaseException], ...] = (pickle.UnpicklingError, *known_errors())
     try:
         open_regular(path).close()  # nobody waits for a pipe
         return _zipped(path) if zipfile.is_zipfile(path) else _legacy(path)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (pickle.UnpicklingError, *known_errors()) as error:
+    except strange as error:
         raise InputError(f"{path} is not a checkpoint of plain tensors: {reason(error)}") from error
 
 
