@@ -78,7 +78,7 @@ def _check_method(kind: str, given: dict[str, object], text: str) -> None:
     if method is not None:
         from cccount_dist.options import named_values
 
-        said = named_values([str(one) for one in given.get("parameter") or ()])  # type: ignore[union-attr, attr-defined]
+        said = named_values([str(one) for one in given.get("parameter") or ()])  # type: ignore[attr-defined]
         method.read(method.preset(given.get("preset"), said) | said)  # type: ignore[arg-type]
 
 

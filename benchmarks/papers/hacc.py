@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.datasets import load_digits, load_iris
 
 from benchmarks.papers.jobs import Case, Done, Experiment, Row, Value, means
@@ -15,7 +16,7 @@ from cccount_dist.clustering.result import Grouping
 from cccount_dist.estimators.baselines import group_baseline
 from cccount_dist.sampling.types import Answer, Sampler
 from cccount_dist.similarity.inmemory import neighbors_in_memory
-from cccount_dist.similarity.metrics import prepare
+from cccount_dist.similarity.metrics import Metric, prepare
 from storage.settings import Scalar
 
 SETS = {"digits-100": "", "att-100": "att_faces_112x92", "czoo-250": "chimp_czoo_mobilenetv2", "iris": ""}
@@ -27,7 +28,7 @@ VARIANTS: dict[str, dict[str, Scalar]] = {
 LOOKS = (3, 10, 25, 50, 100, 200, 400)
 
 
-def data(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def data(folder: Path, name: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return vectors and labels: 10 images of 10 classes, or 250 of all."""
     if name == "iris":
         x, y = load_iris(return_X_y=True)
@@ -55,7 +56,7 @@ def cases(*, full: bool) -> list[dict[str, Value]]:
 def measure(folder: Path, case: Case) -> Row:
     x, y = data(folder, str(case["set"]))
     variant, seed, classes = str(case["variant"]), int(case["seed"]), len(np.unique(y))
-    metric = "euclidean" if case["set"] == "iris" else "cosine"
+    metric: Metric = "euclidean" if case["set"] == "iris" else "cosine"
     vectors = prepare(x, metric)
     if variant.startswith("ffqs"):
         row: Row = {}
@@ -73,7 +74,7 @@ def measure(folder: Path, case: Case) -> Row:
     return _followed(sampler, y)
 
 
-def _followed(sampler: Sampler[Grouping], y: np.ndarray) -> Row:  # type: ignore[type-arg]
+def _followed(sampler: Sampler[Grouping], y: NDArray[np.int64]) -> Row:
     row: Row = {"JCC at 0": jcc(y, sampler.result().labels)}
     asked = 0
     for look in LOOKS:

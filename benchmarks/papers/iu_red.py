@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.papers.jobs import Case, Done, Experiment, Row, Value, means
-from benchmarks.spectral_sets import complete, data_sets, error, gaussians
+from benchmarks.spectral_sets import Floats, Labels, complete, data_sets, error, gaussians
 from benchmarks.spectral_step import twenty_steps
 from cccount_dist.clustering.methods import grouping_method, make_grouper, without_vectors
 from cccount_dist.sampling.types import Answer
@@ -19,7 +19,7 @@ NOISE = 0.15  # deviation of a made rating: the paper's are people's
 
 
 @lru_cache(maxsize=8)
-def similarities(name: str, items: int) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def similarities(name: str, items: int) -> tuple[Floats, Labels]:
     """Return the similarities and the groups that all of them give."""
     if name.startswith("gaussians"):
         w, _ = gaussians(float(name.split()[1]), items)
