@@ -281,8 +281,9 @@ def _extend_given(opened: Workspace, path: Path, options: ExtendOptions) -> int:
 def _following(opened: Workspace) -> str:
     """The stage that is to be run next."""
     embedded = opened.has_array(EMBEDDINGS) and not opened.array(EMBEDDINGS).missing()
-    if not embedded and opened.has_array(EMBEDDINGS) and opened.array(EMBEDDINGS).attributes.get("components") is not None:
-        return f"embed {opened.location} --components {opened.array(EMBEDDINGS).attributes['components']}"
+    attributes = opened.array(EMBEDDINGS).attributes if opened.has_array(EMBEDDINGS) else {}
+    if not embedded and attributes.get("components") is not None and "map" not in attributes:
+        return f"embed {opened.location} --components {attributes['components']}"
     return f"{'neighbors' if embedded else 'embed'} {opened.location}"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from importlib.util import find_spec
 
-from cccount_dist.embedding.encoders import efficientnet
+from cccount_dist.embedding.encoders import composite, efficientnet
 from cccount_dist.embedding.encoders.hog import Hog
 from cccount_dist.embedding.encoders.onnx import open_onnx
 from cccount_dist.embedding.encoders.pixels import Pixels
@@ -12,9 +12,11 @@ from cccount_dist.embedding.encoders.protocol import Encoder
 from cccount_dist.embedding.encoders.torch_models import EXTRAS, open_torch
 from storage.errors import CccountError, InputError
 
-DEFAULT_ENCODER = efficientnet.NAME
+DEFAULT_ENCODER = composite.NAME
+NEEDS_MAP = frozenset({composite.NAME})  # encoders whose vectors are of no use without a map of the collection
 
 _BUNDLED: dict[str, Callable[[], Encoder]] = {
+    composite.NAME: composite.Composite,
     efficientnet.NAME: efficientnet.open_efficientnet,
     "hog": Hog,
     "pixels": Pixels,
@@ -59,4 +61,4 @@ def available_encoders() -> list[tuple[str, bool, str]]:
     return found
 
 
-__all__ = ["DEFAULT_ENCODER", "Encoder", "available_encoders", "open_encoder"]
+__all__ = ["DEFAULT_ENCODER", "NEEDS_MAP", "Encoder", "available_encoders", "open_encoder"]
