@@ -78,7 +78,7 @@ class Projection:
     @property
     def dimensions(self) -> int:
         """Length of what comes out."""
-        return self.basis.shape[1] or self.basis.shape[0]
+        return int(self.basis.shape[1] or self.basis.shape[0])
 
     def apply(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return (n, components); a row of NaN stays one."""
@@ -163,8 +163,13 @@ def save_projection(objects: Objects, projection: Projection) -> None:
     sink = io.BytesIO()
     described = json.dumps(dict(projection.attributes))
     white = projection.whitening
-    more = {} if white is None else {"centre": white.centre, "matrix": white.matrix}
-    np.savez(sink, mean=projection.mean, basis=projection.basis, attributes=np.array(described), **more)
+    if white is None:
+        np.savez(sink, mean=projection.mean, basis=projection.basis, attributes=np.array(described))
+    else:
+        np.savez(
+            sink, mean=projection.mean, basis=projection.basis, attributes=np.array(described), centre=white.centre,
+            matrix=white.matrix,
+        )  # fmt: skip
     objects.replace(KEY, stamped(KEY, sink.getvalue()))
 
 

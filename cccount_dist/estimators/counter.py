@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 from cccount_dist.campaign.pythonwords import speaks_python
 from cccount_dist.counting.methods import counting_method, make_counter
+from cccount_dist.embedding.fitting import mapped
 from cccount_dist.estimators.arguments import checked_budget, checked_features, checked_seed, remember_features
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import drive
@@ -35,6 +36,7 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
     level : of the interval
     wrong_answers : `none` (the oracle is right), `estimate`, or two rates like `0.04,0.02`: misses, and false "same"; for placing
     metric : `cosine`, `correlation` or `euclidean`, the similarity that guides the questions
+    map : `auto`: vectors go through a map of the collection, fitted without labels, if it helps (docs/embedding.md); `none`
     random_state : the same number gives the same questions; None and a `RandomState` work as in scikit-learn
     parameters : further ones of the method, by name: `cccount methods NAME` lists them
 
@@ -68,6 +70,7 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         level: float = 0.95,
         wrong_answers: str = "none",
         metric: Metric = "cosine",
+        map: str = "none",  # noqa: A002 (as the option of `cccount embed` is called)
         random_state: int | np.random.RandomState | None = 0,
         parameters: Mapping[str, Scalar] | None = None,
     ) -> None:
@@ -76,6 +79,7 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         self.level = level
         self.wrong_answers = wrong_answers
         self.metric = metric
+        self.map = map
         self.random_state = random_state
         self.parameters = parameters
 
@@ -96,7 +100,8 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         """
         method = counting_method(self.method)
         budget = checked_budget(self.budget)
-        features = checked_features(X)
+        given = checked_features(X)
+        features = mapped(given, self.map)
         metric = check_metric(self.metric)
         scale = euclidean_scale(lambda: [features]) if metric == "euclidean" else None
         vectors = prepare(features, metric)
@@ -124,5 +129,5 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         self.n_questions_: int = tally.questions
         self.n_inferred_: int = tally.inferred
         self.n_features_in_: int
-        remember_features(self, X, features)
+        remember_features(self, X, given)
         return self

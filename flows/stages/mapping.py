@@ -90,7 +90,7 @@ def map_for(workspace: Workspace, attributes: Mapping[str, JSON], client: distri
         if not found.basis.shape[1]:
             reason = "all vectors are equal"
         elif attributes["encoder"] not in NEEDS_MAP and (judged is None or not judged.helps):
-            reason = "fewer near neighbours would be mutual with it"
+            reason = "neighbourhoods would fall apart with it: far fewer near neighbours would be mutual"
         found = Projection(found.mean, found.basis, {**about, "reason": None}, found.whitening)
         return _kept(workspace, found if reason is None else unchanged(dimensions, {**about, "reason": reason})), peak
 

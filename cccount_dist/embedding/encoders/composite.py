@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cccount_dist.embedding.encoders import efficientnet
 from cccount_dist.embedding.encoders.hog import Hog
 from cccount_dist.embedding.encoders.onnx import OnnxEncoder
+from cccount_dist.similarity.metrics import prepare
 
 NAME = "composite"
 INNER = 11  # the block that is looked into: the last at a sixteenth of the picture's side
@@ -38,13 +39,9 @@ class Composite:
     def encode(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         stages = self._network.encode(images)
         parts = (stages[:, : efficientnet.DIMENSIONS], stages[:, efficientnet.DIMENSIONS :], self._hog.encode(images))
-        return np.concatenate([np.float32(weight) * _unit(part) for weight, part in zip(WEIGHTS, parts, strict=True)], axis=1)
-
-
-def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rows of length 1; a row of zeros (a flat picture has no gradients) stays one."""
-    length = np.sqrt(np.square(rows).sum(axis=1, keepdims=True))
-    return rows / np.where(length > 0, length, np.float32(1))
+        return np.concatenate(
+            [np.float32(weight) * prepare(part, "cosine") for weight, part in zip(WEIGHTS, parts, strict=True)], axis=1
+        )
 
 
 __all__ = ["Composite"]
