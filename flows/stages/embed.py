@@ -23,6 +23,7 @@ from flows.compute.progress import progress
 from flows.stages.mapping import MapReport, map_for, refuse_without, report_of, stored_map
 from storage.arrays import JSON, ShardedArray
 from storage.errors import InputError
+from storage.layout import marker_folder
 from storage.schema import EMBEDDINGS, ENCODED, PREVIOUS, ArraySpec
 from storage.workspace import Workspace
 
@@ -105,9 +106,9 @@ def embed(
     if len(failed) == collection.items:
         raise InputError(f"none of the {collection.items} images could be embedded; the first: {collection.ids[0]}: {failed[0]}")
     final, peak, about = _finished(opened, client, plan, array)
-    if opened.has_array(PREVIOUS):
-        for key in (PREVIOUS.name, "markers/previous"):
-            opened.objects.delete(key)
+    _remove(opened, PREVIOUS)
+    if plan.spec == EMBEDDINGS:
+        _remove(opened, ENCODED)  # of another encoder, or the same rows once more
     seconds = time.perf_counter() - began
     return Embedded(
         items=collection.items,
@@ -121,6 +122,13 @@ def embed(
         peak_worker_bytes=max((peak, *(report.peak_bytes for report in reports))),
         map=about,
     )
+
+
+def _remove(workspace: Workspace, spec: ArraySpec) -> None:
+    """Remove an array that is no longer needed."""
+    if workspace.has_array(spec):
+        for key in (spec.name, marker_folder(spec)):
+            workspace.objects.delete(key)
 
 
 def standing(workspace: str, encoder: str, components: int | None, map: str | None = None) -> Standing:  # noqa: A002

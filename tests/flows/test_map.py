@@ -169,6 +169,14 @@ def test_a_workspace_keeps_the_encoder_that_it_has(tmp_path: Path, client: distr
     assert standing(location, "auto", None) == "complete"
     report = embed(location, client=client)
     assert (report["encoder"], "map" in report, print_of(Workspace.open(location))) == ("pixels", False, before)
+    embed(location, encoder="pixels", map="auto", client=client)
+    for _ in range(2):
+        assert embed(location, client=client)["encoder"] == "pixels"  # and the map that was asked for
+        assert Workspace.open(location).has_array(ENCODED)
+    embed(location, encoder="pixels", map="none", client=client)
+    assert print_of(Workspace.open(location)) == before
+    assert not Workspace.open(location).has_array(ENCODED)
+    assert verify(location)["ok"]
 
 
 def test_wrong_wishes_are_refused_before_anything_is_written(tmp_path: Path, client: distributed.Client) -> None:
