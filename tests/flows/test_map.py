@@ -8,6 +8,7 @@ import distributed
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from PIL import Image
 
 from cccount_dist.embedding.fitting import mapped
 from cccount_dist.embedding.mapping import SAMPLE, MapJob
@@ -19,7 +20,7 @@ from storage.schema import EMBEDDINGS, ENCODED
 from storage.workspace import Workspace
 from tests.cccount_dist.embedding.pictures import write_folder
 from tests.cccount_dist.embedding.test_fitting import individuals
-from tests.flows.calls import embed, extend, initialise, neighbors, verify
+from tests.flows.calls import embed, extend, first_frames, initialise, neighbors, verify
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +146,30 @@ def test_the_default_encoder_always_has_a_map_and_says_so_when_it_is_refused(tmp
     assert Workspace.open(location).array(ENCODED).shape == (12, 2852)
     assert neighbors(location, client=client)["k"] == 11
     assert verify(location)["ok"]
+
+
+def test_bursts_are_found_by_the_look_of_frames_whatever_the_map_makes_of_them(
+    tmp_path: Path, client: distributed.Client
+) -> None:
+    names = write_folder(tmp_path / "photos", 14)
+    square = np.full((96, 96, 3), 255, np.uint8)
+    square[30:60, 30:60] = (200, 0, 0)
+    Image.fromarray(square).save(tmp_path / "photos/square.png")
+    minutes = [(name, f"{number:02d}:00") for number, name in enumerate(names)]
+    frames = [*minutes, (names[0], "00:02"), ("square.png", "00:03")]  # a copy of the first, and another picture
+    lines = [f"photos/{name},{number},2026-05-01T10:{time}Z,north" for number, (name, time) in enumerate(frames)]
+    (tmp_path / "m.csv").write_text("\n".join(["path,id,time,group", *lines]))
+    location, thin = str(tmp_path / "w"), str(tmp_path / "thin")
+    initialise(location, manifest=str(tmp_path / "m.csv"))
+    embed(location, client=client)
+    found = first_frames(location, thin)
+    assert (found["items"], found["frames"]) == (15, 16)
+    opened, made = Workspace.open(location), Workspace.open(thin)
+    kept = [item for item in range(16) if item != 14]
+    np.testing.assert_array_equal(made.array(EMBEDDINGS).read(), opened.array(EMBEDDINGS).read()[kept])
+    np.testing.assert_array_equal(made.array(ENCODED).read(), opened.array(ENCODED).read()[kept])
+    assert verify(thin) == {"ok": True, "problems": []}
+    assert standing(thin, "auto", None) == "complete"
 
 
 def test_copies_of_one_picture_keep_a_vector_and_are_alike(tmp_path: Path, client: distributed.Client) -> None:
