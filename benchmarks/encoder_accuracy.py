@@ -1,59 +1,177 @@
-"""Leave-one-out 5-NN accuracy (cosine) of each encoder on real collections, as it is, centred, and with fewer components.
+"""How well vectors separate individuals: leave-one-out 5-NN through the stored neighbour lists, and d', on real collections.
 
     python -m benchmarks.encoder_accuracy --data ../shared/data
 
+Every row is made by the stages themselves: `init`, `embed`, `neighbors`. Two halves of the classes, none in both, are collections
+of their own, with a map of their own: what was chosen on the first is confirmed on the second. Small collections are drawn at
+random from the whole. d' is the distance of the mean similarities of equal and of different pairs, in standard deviations. Frames
+of one track of GTSRB are no proof of anything: such pairs are left out of the measures.
 The collections may be used for research only and are not in the repository; docs/embedding.md says what they are.
 """
 
 import argparse
+import contextlib
+import io
+import tempfile
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+import distributed
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
-from cccount_dist.embedding.encoders import available_encoders, open_encoder
-from cccount_dist.embedding.images import decode
+from flows.compute.clients import open_client
+from flows.stages.embed import embed
+from flows.stages.initialise import initialise
+from flows.stages.neighbors import neighbors
+from flows.stages.options import InitOptions
+from storage.schema import EMBEDDINGS, ENCODED, NEIGHBOR_INDEX
+from storage.workspace import Workspace
 
-COMPONENTS = (256, 128)
+WAYS = (("efficientnet-lite0", "none"), ("efficientnet-lite0", "auto"), ("hog", "none"), ("hog", "auto"), ("composite", None))
+SETS = ("C-Zoo", "GTSRB", "Omniglot", "AT&T")
+LISTS = 100  # neighbours kept, so that five of other tracks are among them
+SMALL = (96, 192, 480)
+DRAWS = 5
 
 
-def pictures(data: Path, name: str) -> tuple[list[NDArray[np.uint8]], NDArray[np.int64]]:
-    with np.load(data / f"{name}.npz", allow_pickle=False) as arrays:
-        labels = arrays["labels"].astype(np.int64)
-        if name.startswith("omniglot"):
-            first = labels < 200
-            return [np.repeat(image[:, :, None], 3, axis=2) for image in arrays["images"][first]], labels[first]
-        files, cuts = arrays["jpeg"].tobytes(), arrays["offsets"].tolist()
-        return [decode(files[a:b]) for a, b in pairwise(cuts)], labels
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    files: list[tuple[str, bytes]]  # ending and content
+    labels: NDArray[np.int64]
+    tracks: NDArray[np.int64]  # pairs of one track are left out; -1: of none
 
 
-def five_nearest(vectors: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
-    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    similarity = unit @ unit.T
-    np.fill_diagonal(similarity, -2)
-    nearest = np.argsort(-similarity, axis=1, kind="stable")[:, :5]
-    votes = [Counter(labels[row].tolist()).most_common(1)[0][0] for row in nearest]
-    return float(np.mean(np.array(votes) == labels))
+def pictures(data: Path, name: str) -> Pictures:
+    if name in ("C-Zoo", "GTSRB"):
+        with np.load(data / ("chimp_czoo_112px_jpeg.npz" if name == "C-Zoo" else "gtsrb_32x32_webp.npz")) as arrays:
+            labels, raw, cuts = arrays["labels"].astype(np.int64), arrays["jpeg"].tobytes(), arrays["offsets"].tolist()
+            chosen, tracks = np.arange(len(labels)), np.full(len(labels), -1)
+            if name == "GTSRB":
+                chosen = np.sort(np.random.default_rng(0).choice(len(labels), 4000, replace=False))[::2]
+                tracks = arrays["track"].astype(np.int64) + 100_000 * labels
+        parts = [raw[a:b] for a, b in pairwise(cuts)]
+        ending = "jpg" if name == "C-Zoo" else "webp"
+        return Pictures([(ending, parts[i]) for i in chosen], labels[chosen], tracks[chosen])
+    with np.load(data / ("omniglot_28x28.npz" if name == "Omniglot" else "att_faces_112x92.npz")) as arrays:
+        images = arrays["images"]
+        labels = arrays["labels"].astype(np.int64) if "labels" in arrays else np.repeat(np.arange(40), 10)
+    chosen = np.arange(400)
+    if name == "Omniglot":
+        chosen = np.concatenate([np.flatnonzero(labels == one)[:10] for one in range(100)])
+    return Pictures([("png", _png(images[i])) for i in chosen], labels[chosen], np.full(len(chosen), -1))
+
+
+def _png(image: NDArray[np.uint8]) -> bytes:
+    sink = io.BytesIO()
+    Image.fromarray(image).save(sink, "png")
+    return sink.getvalue()
+
+
+def halves(labels: NDArray[np.int64]) -> dict[str, NDArray[np.bool_]]:
+    classes = np.random.default_rng(7).permutation(np.unique(labels))
+    first = np.isin(labels, classes[: len(classes) // 2])
+    return {"chosen on": first, "confirmed on": ~first, "whole": np.ones(len(labels), bool)}
+
+
+def measured(workspace: Workspace, labels: NDArray[np.int64], tracks: NDArray[np.int64]) -> tuple[float, float]:
+    """Return the leave-one-out accuracy of the five nearest of the stored lists, and d'."""
+    alone = np.array([np.count_nonzero((labels == label) & ((tracks != track) | (track < 0))) - (track < 0)
+                      for label, track in zip(labels, tracks, strict=True)]) == 0  # fmt: skip
+    right = []
+    for item, near in enumerate(workspace.array(NEIGHBOR_INDEX).read()):
+        others = [one for one in near.tolist() if one >= 0 and (tracks[item] < 0 or tracks[one] != tracks[item])][:5]
+        right.append(bool(others) and Counter(labels[others].tolist()).most_common(1)[0][0] == labels[item])
+    rows = workspace.array(EMBEDDINGS).read().astype(np.float64)
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    first, second = np.triu_indices(len(labels), 1)
+    counted = (tracks[first] < 0) | (tracks[first] != tracks[second])
+    similarity = (rows @ rows.T)[first, second][counted]
+    same = (labels[first] == labels[second])[counted]
+    a, b = similarity[same], similarity[~same]
+    return float(np.mean(np.array(right)[~alone])), float((a.mean() - b.mean()) / np.sqrt((a.var() + b.var()) / 2))
+
+
+def encoded(found: Pictures, encoder: str, folder: Path, client: distributed.Client) -> NDArray[np.float32]:
+    """Return what the encoder gives for every picture, through the stages."""
+    place, files = folder / "workspace", folder / "files"
+    files.mkdir(parents=True)
+    for number, (ending, content) in enumerate(found.files):
+        (files / f"{number:06d}.{ending}").write_bytes(content)
+    with contextlib.redirect_stderr(io.StringIO()):
+        initialise(str(place), InitOptions(images=str(files)))
+        embed(str(place), encoder=encoder, client=client)
+    opened = Workspace.open(place)
+    return np.asarray(opened.array(ENCODED if opened.has_array(ENCODED) else EMBEDDINGS).read())
+
+
+def through_stages(
+    vectors: NDArray[np.float32], wanted: str | None, folder: Path, client: distributed.Client
+) -> Iterator[Workspace]:
+    """Make a workspace of these vectors, with or without their map, and its neighbour lists."""
+    with tempfile.TemporaryDirectory(dir=folder) as place, contextlib.redirect_stderr(io.StringIO()):
+        np.save(f"{place}/x.npy", vectors)
+        initialise(f"{place}/w", InitOptions(embeddings=(f"{place}/x.npy",)))
+        if wanted != "none":
+            embed(f"{place}/w", map="auto", client=client)
+        neighbors(f"{place}/w", k=min(LISTS, len(vectors) - 1), client=client)
+        yield Workspace.open(f"{place}/w")
+
+
+def row(vectors: NDArray[np.float32], found: Pictures, kept: NDArray[np.bool_], wanted: str | None, folder: Path,
+        client: distributed.Client) -> tuple[float, float]:  # fmt: skip
+    (measures,) = [measured(one, found.labels[kept], found.tracks[kept])
+                   for one in through_stages(vectors[kept], wanted, folder, client)]  # fmt: skip
+    return measures
+
+
+def small_ones(found: Pictures, vectors: dict[str, NDArray[np.float32]], name: str, folder: Path,
+               client: distributed.Client) -> None:  # fmt: skip
+    """Random small collections: whole classes where a class is small."""
+    rng = np.random.default_rng(1)
+    for items in SMALL:
+        if items >= len(found.labels):
+            continue
+        measures: dict[str, list[tuple[float, float]]] = {}
+        for _ in range(DRAWS):
+            kept = np.zeros(len(found.labels), bool)
+            if len(found.labels) // len(np.unique(found.labels)) <= 10:
+                kept[np.isin(found.labels, rng.permutation(np.unique(found.labels))[: -(-items // 10)])] = True
+            else:
+                kept[rng.permutation(len(kept))[:items]] = True
+            for encoder, wanted in (("efficientnet-lite0", "none"), ("composite", None)):
+                measures.setdefault(encoder, []).append(row(vectors[encoder], found, kept, wanted, folder, client))
+        cells = " | ".join(f"{np.mean(m, axis=0)[0]:.3f} {np.mean(m, axis=0)[1]:.2f}" for m in measures.values())
+        print(f"| {name}, {items} | {cells} |", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--sets", nargs="*", default=SETS, choices=SETS)
+    parser.add_argument("--small", action="store_true", help="small collections instead of whole ones and halves")
     options = parser.parse_args()
-    print("| collection | encoder | as it is | centred |" + "".join(f" {k} components |" for k in COMPONENTS))
-    print("|---|---|---|---|" + "---|" * len(COMPONENTS))
-    for name in ("chimp_czoo_112px_jpeg", "omniglot_28x28"):
-        images, labels = pictures(options.data, name)
-        for encoder in [open_encoder(found) for found, works, _ in available_encoders() if works and ":" not in found]:
-            parts = [encoder.encode(images[i : i + encoder.batch]) for i in range(0, len(images), encoder.batch)]
-            plain = np.concatenate(parts).astype(np.float64)
-            centred = plain - plain.mean(axis=0)
-            _, directions = np.linalg.eigh(centred.T @ centred)
-            shorter = [centred @ directions[:, ::-1][:, :k] for k in COMPONENTS]
-            cells = " | ".join(f"{five_nearest(vectors, labels):.3f}" for vectors in (plain, centred, *shorter))
-            print(f"| {name.partition('_1')[0].partition('_2')[0]} | {encoder.name} | {cells} |", flush=True)
+    with tempfile.TemporaryDirectory() as made, open_client("local", workers=2) as client:
+        if options.small:
+            print("| set, items | efficientnet-lite0: 5-NN, d' | composite and map: 5-NN, d' |\n|---|---|---|")
+        else:
+            ways = " | ".join(f"{encoder}, map {wanted or 'auto'}" for encoder, wanted in WAYS)
+            print(f"| set, part: 5-NN, d' | {ways} |\n|---|{'---|' * len(WAYS)}")
+        for name in options.sets:
+            found = pictures(options.data, name)
+            names = ("efficientnet-lite0", "composite") if options.small else dict(WAYS)
+            vectors = {encoder: encoded(found, encoder, Path(made, name, encoder), client) for encoder in names}
+            if options.small:
+                small_ones(found, vectors, name, Path(made), client)
+                continue
+            for part, kept in halves(found.labels).items():
+                measures = [row(vectors[encoder], found, kept, wanted, Path(made), client) for encoder, wanted in WAYS]
+                cells = " | ".join(f"{accuracy:.3f} {separation:.2f}" for accuracy, separation in measures)
+                print(f"| {name}, {part} ({np.count_nonzero(kept):,}) | {cells} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ DEGREE = ArraySpec(
 )  # fmt: skip
 ENCODED = ArraySpec(
     "encoded.zarr", "float32", ("item", "dimension"), float("nan"),
-    "what the encoder gave, kept when `--components` makes embeddings.zarr shorter; NaN as there", "`cccount embed`",
+    "what the encoder gave, kept when a map or `--components` makes embeddings.zarr of it; NaN as there", "`cccount embed`",
 )  # fmt: skip
 PREVIOUS = ArraySpec(
     "previous.zarr", "float32", ("item", "dimension"), float("nan"),

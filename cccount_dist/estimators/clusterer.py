@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from cccount_dist.campaign.pythonwords import in_python, speaks_python
 from cccount_dist.clustering.methods import GroupingInputs, grouping_method, grouping_methods, make_grouper, without_vectors
 from cccount_dist.clustering.quality import Quality
+from cccount_dist.embedding.fitting import mapped
 from cccount_dist.estimators.arguments import checked_budget, checked_features, checked_seed, remember_features
 from cccount_dist.room import Size
 from cccount_dist.sampling.drive import PAGE_COST, PAIR_SECONDS, drive
@@ -35,6 +36,7 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
     budget : the largest number of questions that the oracle is asked
     metric : `cosine`, `correlation` or `euclidean`
     k : neighbours of each item; fewer in a small collection
+    map : `auto`: vectors go through a map of the collection, fitted without labels, if it helps (docs/embedding.md); `none`
     random_state : for methods that draw; the same number gives the same questions
     preset : a named setting of the method, such as `paper`, the algorithm as printed; `parameters` win over it
     parameters : further ones of the method, by name, such as {"repeats": 1} for `iu-red`: see docs/grouping.md, docs/spectral.md
@@ -68,6 +70,7 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
         n_clusters: int | None = None,
         budget: int = 600,
         metric: Metric = "cosine",
+        map: str = "none",  # noqa: A002 (as the option of `cccount embed` is called)
         k: int = 50,
         random_state: int | np.random.RandomState | None = 0,
         preset: str | None = None,
@@ -77,6 +80,7 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
         self.n_clusters = n_clusters
         self.budget = budget
         self.metric = metric
+        self.map = map
         self.k = k
         self.random_state = random_state
         self.preset = preset
@@ -114,7 +118,8 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
         said = dict(self.parameters or {})
         parameters = method.preset(self.preset, said) | said
         k = _at_least_one(self.k, "k")
-        features = None if X is None else checked_features(X)
+        given = None if X is None else checked_features(X)
+        features = None if given is None else mapped(given, self.map)
         metric = check_metric(self.metric)
         seed = checked_seed(self.random_state)
         rows, columns = (items or 0, 0) if features is None else features.shape
@@ -141,7 +146,7 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
         self.quality_: Quality | None = grouping.quality
         self.warning_: str | None = None if grouping.warning is None else in_python(grouping.warning, _NAMES)
         self.n_features_in_: int
-        remember_features(self, X, features)
+        remember_features(self, X, given)
         return self
 
 

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 from cccount_dist.campaign.pythonwords import speaks_python
 from cccount_dist.counting.methods import counting_method, make_counter
+from cccount_dist.embedding.fitting import mapped
 from cccount_dist.estimators.arguments import checked_budget, checked_features, checked_seed, remember_features
 from cccount_dist.room import Size
 from cccount_dist.sampling.constraints import Constraints
@@ -36,6 +37,7 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
     level : of the interval
     wrong_answers : `none` (the oracle is right), `estimate`, or two rates like `0.04,0.02`: misses, and false "same"; for placing
     metric : `cosine`, `correlation` or `euclidean`, the similarity that guides the questions
+    map : `auto`: vectors go through a map of the collection, fitted without labels, if it helps (docs/embedding.md); `none`
     random_state : the same number gives the same questions; None and a `RandomState` work as in scikit-learn
     preset : a named setting of the method, such as `paper`, the algorithm as printed; `parameters` win over it
     parameters : further ones of the method, by name: `cccount methods NAME` lists them
@@ -70,6 +72,7 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         level: float = 0.95,
         wrong_answers: str = "none",
         metric: Metric = "cosine",
+        map: str = "none",  # noqa: A002 (as the option of `cccount embed` is called)
         random_state: int | np.random.RandomState | None = 0,
         preset: str | None = None,
         parameters: Mapping[str, Scalar] | None = None,
@@ -79,6 +82,7 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         self.level = level
         self.wrong_answers = wrong_answers
         self.metric = metric
+        self.map = map
         self.random_state = random_state
         self.preset = preset
         self.parameters = parameters
@@ -100,7 +104,8 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         """
         method = counting_method(self.method)
         budget = checked_budget(self.budget)
-        features = checked_features(X)
+        given = checked_features(X)
+        features = mapped(given, self.map)
         metric = check_metric(self.metric)
         scale = euclidean_scale(lambda: [features]) if metric == "euclidean" else None
         vectors = prepare(features, metric)
@@ -131,5 +136,5 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         self.n_questions_: int = tally.questions
         self.n_inferred_: int = tally.inferred
         self.n_features_in_: int
-        remember_features(self, X, features)
+        remember_features(self, X, given)
         return self

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cccount_dist.similarity.blocks import Block, make_block
 from cccount_dist.similarity.coarse import SAMPLES, centres_for, learn_centres, near_centres, one_thread, scan_rows
 from cccount_dist.similarity.degrees import SAMPLE, Reference, estimate_degrees
-from cccount_dist.similarity.exact import ExactPass, open_vectors
+from cccount_dist.similarity.exact import ExactPass
 from cccount_dist.similarity.finish import finish
 from cccount_dist.similarity.lists import Lists, cut_all, new_lists
 from cccount_dist.similarity.memory import forget_pages, peak_bytes, projected_approximate_bytes
@@ -50,7 +50,7 @@ class ApproximatePass(ExactPass):
 
 def learn(job: ApproximatePass, _: int = 0) -> int:
     """Learn the centres, draw the samples and sum up the collection."""
-    vectors = open_vectors(job)
+    vectors = job.vectors()
     rng = np.random.default_rng(_SEED)
     good = np.concatenate([usable(rows) for rows in _blocks(vectors)])
     items = rng.permutation(np.flatnonzero(good))
@@ -73,7 +73,7 @@ def map_block(job: ApproximatePass, block: int) -> int:
     """Find the centres nearest to every item of a block."""
     start, stop = job.grid.rows(block)
     with one_thread():
-        mine = _block(job, open_vectors(job), np.arange(start, stop))
+        mine = _block(job, job.vectors(), np.arange(start, stop))
         near = near_centres(_coordinates(job, mine), read_arrays(job.file("learnt"))[0], job.probes)
     near[~mine.usable] = -1
     write_arrays(job.file("near", block), near)
@@ -100,7 +100,7 @@ def search_block(job: ApproximatePass, number: int) -> int:
         none = np.empty((0, job.k))
         write_arrays(job.file("found", number), items, none.astype(np.int32), none.astype(np.float32), none[:, 0])
         return peak_bytes()
-    vectors = open_vectors(job)
+    vectors = job.vectors()
     block = _block(job, vectors, items)
     (near,) = read_arrays(job.file("visits", number))
     lists = new_lists(block.usable, block.margin, job.k)
@@ -169,7 +169,7 @@ def measure_recall(job: ApproximatePass, part: tuple[int, int]) -> tuple[float, 
 
     A neighbour counts if it is as near as the k-th of the exact list: of equals either may be there.
     """
-    vectors = open_vectors(job)
+    vectors = job.vectors()
     items = recall_items(job)[slice(*part)]
     mine = _block(job, vectors, items)
     lists = new_lists(mine.usable, mine.margin, job.k)

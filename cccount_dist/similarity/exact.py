@@ -56,6 +56,16 @@ class ExactPass:
         """Return an upper limit of the memory of a task."""
         return projected_bytes(self.grid, self.dimensions, self.k, store=store)
 
+    def vectors(self) -> NDArray[np.float32]:
+        """Return all prepared rows as a memory map of this host's row cache."""
+        return _opened(self.workspace, self.embeddings, self.metric)
+
+    def write(self, block: int, index: NDArray[np.int32], similarity: NDArray[np.float32], degree: NDArray[np.float64]) -> None:
+        """Keep what was found for a block, as the shards of that number."""
+        opened = Workspace.open(self.workspace)
+        for spec, rows in ((NEIGHBOR_INDEX, index), (NEIGHBOR_SIMILARITY, similarity), (DEGREE, degree)):
+            opened.array(spec).write_shard(block, rows)
+
     def part(self, tile: Tile, block: int) -> ScratchPath:
         """Where the tile leaves what it found for one of its blocks."""
         if tile.stage == 0:
@@ -89,7 +99,7 @@ class TileTask:
 
 def survey(job: ExactPass, _: int = 0) -> Survey:
     """Build this host's row cache, count the items that have a vector, and measure the Euclidean scale."""
-    vectors = open_vectors(job)
+    vectors = job.vectors()
 
     def blocks() -> Iterator[NDArray[np.float32]]:
         for start in range(0, len(vectors), _SURVEY_ROWS):
@@ -196,27 +206,19 @@ def _merged_files(job: ExactPass, task: MergeTask) -> list[ScratchPath]:
 
 def _write_shards(job: ExactPass, block: int, lists: Lists) -> None:
     start, stop = job.grid.rows(block)
-    vectors = open_vectors(job)
+    vectors = job.vectors()
     index, similarity = finish(vectors, np.arange(start, stop), lists, job.k, job.meaning)
     forget_pages(vectors)
-    degree = np.where(lists.usable, lists.degree, np.nan)[: stop - start]
-    opened = Workspace.open(job.workspace)
-    for spec, rows in ((NEIGHBOR_INDEX, index), (NEIGHBOR_SIMILARITY, similarity), (DEGREE, degree)):
-        opened.array(spec).write_shard(block, rows)
+    job.write(block, index, similarity, np.where(lists.usable, lists.degree, np.nan)[: stop - start])
 
 
 def read_block(job: ExactPass, number: int) -> Block:
     """Return a block, copied out of the row cache."""
-    vectors = open_vectors(job)
+    vectors = job.vectors()
     start, stop = job.grid.rows(number)
     block = make_block(vectors[start:stop], job.grid.tile_rows, job.meaning)
     forget_pages(vectors)
     return block
-
-
-def open_vectors(job: ExactPass) -> NDArray[np.float32]:
-    """Return all prepared rows as a memory map of this host's row cache."""
-    return _opened(job.workspace, job.embeddings, job.metric)
 
 
 @lru_cache(maxsize=2)  # a worker does many tasks of one pass, and to open the cache it must read every marker

@@ -18,20 +18,21 @@ _MOST_PAIRS = 100_000
 _ROWS = 8192
 
 
-def whitening(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> NDArray[np.float64] | None:
+def whitening(vectors: NDArray[np.float32], neighbors: NDArray[np.int32], shrink: float = SHRINK) -> NDArray[np.float64] | None:
     """Return the matrix (d, d) that a centred row is multiplied with from the right; None if all mutual neighbours are equal.
 
     Parameters
     ----------
     vectors : (n, d)
     neighbors : (n, k), most similar first; -1 where a list is shorter
+    shrink : share of the mean variance that is added in every direction
     """
     scatter = mutual_scatter(vectors, neighbors)
     with threadpool_limits(1):  # sums in the same order whatever the number of cores
         mean = float(np.trace(scatter)) / len(scatter)
         if mean <= 0.0:
             return None
-        root = np.linalg.cholesky(scatter + SHRINK * mean * np.eye(len(scatter)))
+        root = np.linalg.cholesky(scatter + shrink * mean * np.eye(len(scatter)))
         return np.asarray(np.linalg.inv(root).T)
 
 
@@ -40,6 +41,13 @@ def mutual_scatter(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -
     first, second = _mutual_pairs(neighbors, min(MUTUAL, neighbors.shape[1]))
     with threadpool_limits(1):
         return _scatter(vectors, first, second)
+
+
+def mutual_share(neighbors: NDArray[np.int32]) -> float:
+    """Return which share of the near neighbours is mutual; 0 if there are none."""
+    k = min(MUTUAL, neighbors.shape[1])
+    listed = int(np.count_nonzero(neighbors[:, :k] >= 0))
+    return 2.0 * len(_mutual_pairs(neighbors, k)[0]) / listed if listed else 0.0
 
 
 @numba.njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")

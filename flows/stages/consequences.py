@@ -24,7 +24,7 @@ def of_embedding(workspace: str, options: EmbedOptions) -> list[str]:
     """Campaigns that go on over other vectors; none if the vectors stay as they are, or are being completed."""
     opened = Workspace.open(workspace)
     found = resting_on(opened, "embeddings")
-    if not found or embed.standing(workspace, options.encoder, options.components) == "complete":
+    if not found or embed.standing(workspace, options.encoder, options.components, options.map) == "complete":
         return []
     return found
 

@@ -1,7 +1,7 @@
 """`cccount embed`: fill embeddings.zarr on a Dask cluster, one task for each shard that is not done.
 
-With `--components` the encoder's vectors go to encoded.zarr, and a second step writes them centred and shortened to
-embeddings.zarr. Nothing that an array of the workspace holds already is encoded again.
+With a map of the collection, or with `--components`, the encoder's vectors go to encoded.zarr, and a second step writes what is
+made of them to embeddings.zarr. Nothing that an array of the workspace holds already is encoded again.
 """
 
 import time
@@ -12,16 +12,19 @@ from typing import Literal
 
 import distributed
 
-from cccount_dist.campaign.outcome import Outcome
-from cccount_dist.embedding.encoders import open_encoder
+from cccount_dist.campaign.outcome import Outcome, optional
+from cccount_dist.embedding.encoders import NEEDS_MAP, open_encoder
+from cccount_dist.embedding.fitting import check_map
 from cccount_dist.embedding.given import ATTRIBUTES as GIVEN
-from cccount_dist.embedding.projection import project_shard, projection_for
+from cccount_dist.embedding.projection import Projection, project_shard, projection_for
 from cccount_dist.embedding.shard import ShardReport, embed_shard, failures
 from flows.compute.clients import run_tasks
 from flows.compute.progress import progress
+from flows.stages.mapping import MapReport, map_for, refuse_without, report_of, stored_map
 from storage.arrays import JSON, ShardedArray
 from storage.errors import InputError
-from storage.schema import EMBEDDINGS, ENCODED, PREVIOUS
+from storage.layout import marker_folder
+from storage.schema import EMBEDDINGS, ENCODED, PREVIOUS, ArraySpec
 from storage.workspace import Workspace
 
 Standing = Literal["missing", "partial", "complete"]
@@ -48,10 +51,13 @@ class Embedded(Outcome):
     shards: int
     shards_resumed: int
     peak_worker_bytes: int
+    map: MapReport | None = optional()  # noqa: RUF009 (of the collection, where there is one)
 
     def words(self) -> str:
         items = f"{self.items:,} item{'' if self.items == 1 else 's'}"
         text = f"{items} embedded with {self.encoder} ({self.dimensions} dimensions) in {self.seconds:.1f} s."
+        if self.map is not None:
+            text += f"\n{self.map.words()}"
         if self.failed:
             first = self.failed[0]
             are = "is" if len(self.failed) == 1 else "are"
@@ -59,11 +65,27 @@ class Embedded(Outcome):
         return text
 
 
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to be made: by which encoder, and what of its vectors."""
+
+    attributes: dict[str, JSON]  # of the array that holds what the encoder gave
+    dimensions: int  # of its vectors
+    components: int | None
+    mapped: bool
+
+    @property
+    def spec(self) -> ArraySpec:
+        """Where the encoder's vectors go."""
+        return EMBEDDINGS if self.components is None and not self.mapped else ENCODED
+
+
 def embed(
     workspace: str,
     *,
     encoder: str = "auto",
     components: int | None = None,
+    map: str | None = None,  # noqa: A002 (the option's name)
     strict: bool = False,
     client: distributed.Client,
 ) -> Embedded:
@@ -71,14 +93,11 @@ def embed(
     began = time.perf_counter()
     opened = Workspace.open(workspace)
     collection = opened.collection()
-    attributes, dimensions = _encoder(opened, encoder, components)
-    if components is not None and not 1 <= components <= dimensions:
-        raise InputError(f"--components must be from 1 to {dimensions}, the length of the encoder's vectors, not {components}")
-    spec = EMBEDDINGS if components is None else ENCODED
-    array = opened.create_array(spec, (collection.items, dimensions), attributes=attributes)
+    plan = _planned(opened, encoder, components, map)
+    array = opened.create_array(plan.spec, (collection.items, plan.dimensions), attributes=plan.attributes)
     missing = array.missing()
-    name = str(attributes["encoder"])
-    task = partial(embed_shard, opened.location, name, strict=strict, spec=spec)
+    name = str(plan.attributes["encoder"])
+    task = partial(embed_shard, opened.location, name, strict=strict, spec=plan.spec)
     reports = _fill(client, task, array, f"embedding with {name}", "images")
     failed = failures(array)
     if failed != collection.problems():
@@ -88,10 +107,10 @@ def embed(
         raise InputError(f"{collection.ids[item]}: {reason} (--strict stops at the first image without a vector)")
     if len(failed) == collection.items:
         raise InputError(f"none of the {collection.items} images could be embedded; the first: {collection.ids[0]}: {failed[0]}")
-    final = array if components is None else _projected(opened, client, {**attributes, "components": components})
-    if opened.has_array(PREVIOUS):
-        for key in (PREVIOUS.name, "markers/previous"):
-            opened.objects.delete(key)
+    final, peak, about = _finished(opened, client, plan, array)
+    _remove(opened, PREVIOUS)
+    if plan.spec == EMBEDDINGS:
+        _remove(opened, ENCODED)  # of another encoder, or the same rows once more
     seconds = time.perf_counter() - began
     return Embedded(
         items=collection.items,
@@ -102,57 +121,110 @@ def embed(
         items_per_second=sum(_rows(array, shard) for shard in missing) / seconds,
         shards=array.shards,
         shards_resumed=array.shards - len(missing),
-        peak_worker_bytes=max((report.peak_bytes for report in reports), default=0),
+        peak_worker_bytes=max((peak, *(report.peak_bytes for report in reports))),
+        map=about,
     )
 
 
-def standing(workspace: str, encoder: str, components: int | None) -> Standing:
+def _remove(workspace: Workspace, spec: ArraySpec) -> None:
+    """Remove an array that is no longer needed."""
+    if workspace.has_array(spec):
+        for key in (spec.name, marker_folder(spec)):
+            workspace.objects.delete(key)
+
+
+def standing(workspace: str, encoder: str, components: int | None, map: str | None = None) -> Standing:  # noqa: A002
     """How much of this has been done: read off the arrays, without a cluster."""
     opened = Workspace.open(workspace)
-    attributes, dimensions = _encoder(opened, encoder, components)
+    plan = _planned(opened, encoder, components, map)
     collection = opened.collection()
-    spec = EMBEDDINGS if components is None else ENCODED
-    if not opened.has_array(spec):
+    if not opened.has_array(plan.spec):
         return "missing"
-    array = opened.array(spec)
-    if array.shape != (collection.items, dimensions) or array.attributes != attributes:
+    array = opened.array(plan.spec)
+    if array.shape != (collection.items, plan.dimensions) or array.attributes != plan.attributes:
         return "missing"
     if array.missing():
         return "missing" if len(array.missing()) == array.shards else "partial"
     if opened.has_array(PREVIOUS) or failures(array) != collection.problems():
         return "partial"  # killed behind the last shard
-    return "complete" if components is None or _is_projected(opened, {**attributes, "components": components}) else "partial"
+    return "complete" if plan.spec == EMBEDDINGS or _is_projected(opened, plan) else "partial"
 
 
-def _is_projected(opened: Workspace, attributes: Mapping[str, JSON]) -> bool:
+def _is_projected(opened: Workspace, plan: _Plan) -> bool:
     if not opened.has_array(EMBEDDINGS):
         return False
+    wanted: dict[str, JSON] = {**plan.attributes, "components": plan.components}
+    if plan.mapped:
+        stored = stored_map(opened, plan.attributes)
+        if stored is None:
+            return False
+        wanted = {**plan.attributes, "components": stored.dimensions, "map": True, "projection": stored.digest()}
     array = opened.array(EMBEDDINGS)
-    return attributes.items() <= array.attributes.items() and not array.missing()
+    return wanted.items() <= array.attributes.items() and ("map" in array.attributes) == plan.mapped and not array.missing()
 
 
-def _encoder(workspace: Workspace, encoder: str, components: int | None) -> tuple[dict[str, JSON], int]:
-    """Return the attributes of the encoder's array and the length of its vectors."""
-    for spec in (ENCODED, EMBEDDINGS):
-        if workspace.has_array(spec) and workspace.array(spec).attributes == GIVEN:
-            if encoder not in ("auto", "given") or components is None:
+def _planned(workspace: Workspace, encoder: str, components: int | None, wanted: str | None) -> _Plan:
+    """Resolve what was not said: the encoder and the map that the workspace has, or else the default ones."""
+    if wanted is not None and check_map(wanted) == "auto" and components is not None:
+        raise InputError(f"--components {components} and --map auto are two ways to make vectors shorter: give one of them")
+    attributes, dimensions = _encoder(workspace, encoder, derived=components is not None or wanted == "auto")
+    if components is not None and not 1 <= components <= dimensions:
+        raise InputError(f"--components must be from 1 to {dimensions}, the length of the encoder's vectors, not {components}")
+    name = str(attributes["encoder"])
+    if components is not None or wanted == "none":
+        refuse_without(name)
+    mapped = components is None and (wanted == "auto" or (wanted is None and (name in NEEDS_MAP or _has_map(workspace, name))))
+    return _Plan(attributes, dimensions, components, mapped)
+
+
+def _has_map(workspace: Workspace, encoder: str) -> bool:
+    """Whether the vectors that are there went through a map: then those that are added do, too."""
+    there = workspace.array(EMBEDDINGS).attributes if workspace.has_array(EMBEDDINGS) else {}
+    return "map" in there and there["encoder"] == encoder
+
+
+def _encoder(workspace: Workspace, encoder: str, *, derived: bool) -> tuple[dict[str, JSON], int]:
+    """Return the attributes of the encoder's array and the length of its vectors; `derived`: something is made of them."""
+    there = [workspace.array(spec) for spec in (ENCODED, EMBEDDINGS) if workspace.has_array(spec)]
+    for array in there:
+        if array.attributes == GIVEN:
+            if encoder not in ("auto", "given") or not (derived or _has_map(workspace, "given")):
                 raise InputError(
                     f"{workspace.location} was made from given vectors, and has nothing to encode: "
-                    "go on with `cccount neighbors`, or shorten them with --components"
+                    "go on with `cccount neighbors`, or shorten them with --components or --map auto"
                 )
-            return dict(GIVEN), workspace.array(spec).shape[1]
+            return dict(GIVEN), array.shape[1]
+    if encoder == "auto" and there:  # a workspace keeps its encoder, whatever the default has become
+        encoder = str(there[-1].attributes["encoder"])
     model = open_encoder(encoder)
     return {"encoder": model.name, "revision": model.revision, "components": None}, model.dimensions
 
 
-def _projected(workspace: Workspace, client: distributed.Client, attributes: Mapping[str, JSON]) -> ShardedArray:
-    items = workspace.array(ENCODED).shape[0]
-    with progress("finding components", items, "vectors") as update:
-        projection = projection_for(workspace, attributes, update)
-    shape = (items, projection.basis.shape[1])
+def _finished(
+    workspace: Workspace, client: distributed.Client, plan: _Plan, array: ShardedArray
+) -> tuple[ShardedArray, int, MapReport | None]:
+    """Make embeddings.zarr of what the encoder gave, where it is not that itself."""
+    if plan.mapped:
+        projection, peak = map_for(workspace, plan.attributes, client)
+        attributes = {**plan.attributes, "components": projection.dimensions, "map": True}
+        final, reports = _projected(workspace, client, projection, attributes, "mapping")
+        return final, max((peak, *(report.peak_bytes for report in reports))), report_of(projection)
+    if plan.components is not None:
+        attributes = {**plan.attributes, "components": plan.components}
+        with progress("finding components", array.shape[0], "vectors") as update:
+            projection = projection_for(workspace, attributes, update)
+        final, _ = _projected(workspace, client, projection, attributes, "projecting")
+        return final, 0, None
+    return array, 0, None
+
+
+def _projected(
+    workspace: Workspace, client: distributed.Client, projection: Projection, attributes: Mapping[str, JSON], doing: str
+) -> tuple[ShardedArray, list[ShardReport]]:
+    shape = (workspace.array(ENCODED).shape[0], projection.dimensions)
     array = workspace.create_array(EMBEDDINGS, shape, attributes={**attributes, "projection": projection.digest()})
-    _fill(client, partial(project_shard, workspace.location), array, f"projecting to {shape[1]} components", "vectors")
-    return array
+    task = partial(project_shard, workspace.location)
+    return array, _fill(client, task, array, f"{doing} to {shape[1]} components", "vectors")
 
 
 def _fill(

@@ -5,7 +5,7 @@ same command goes on where it stopped; failed, it takes back what it wrote. What
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,9 @@ from cccount_dist.campaign.outcome import Outcome, optional, plain_fields
 from cccount_dist.embedding.additions import add, add_given, with_prefix
 from cccount_dist.embedding.bursts import SECONDS, SIMILARITY, find_bursts
 from cccount_dist.embedding.copies import exact_copies
+from cccount_dist.embedding.encoders import plain_part
 from cccount_dist.embedding.given import ATTRIBUTES, given_collection, given_items, write_given
+from cccount_dist.embedding.projection import KEY as PROJECTION
 from cccount_dist.embedding.readers.labels import is_label_file, labelled, with_label_file
 from cccount_dist.embedding.readers.source import files_left_out, read_images, read_manifest
 from cccount_dist.embedding.readers.vectors import Vectors
@@ -26,7 +28,7 @@ from cccount_dist.embedding.shard import finite_rows
 from flows.compute.progress import progress
 from flows.stages.embed import Failure
 from flows.stages.options import ExtendOptions, InitOptions
-from storage.arrays import JSON
+from storage.arrays import JSON, ShardedArray
 from storage.errors import InputError, WorkspaceError
 from storage.objects import is_remote, open_objects
 from storage.rowcache import row_cache
@@ -282,8 +284,9 @@ def _extend_given(opened: Workspace, path: Path, options: ExtendOptions) -> int:
 def _following(opened: Workspace) -> str:
     """The stage that is to be run next."""
     embedded = opened.has_array(EMBEDDINGS) and not opened.array(EMBEDDINGS).missing()
-    if not embedded and opened.has_array(EMBEDDINGS) and opened.array(EMBEDDINGS).attributes.get("components") is not None:
-        return f"embed {opened.location} --components {opened.array(EMBEDDINGS).attributes['components']}"
+    attributes = opened.array(EMBEDDINGS).attributes if opened.has_array(EMBEDDINGS) else {}
+    if not embedded and attributes.get("components") is not None and "map" not in attributes:
+        return f"embed {opened.location} --components {attributes['components']}"
     return f"{'neighbors' if embedded else 'embed'} {opened.location}"
 
 
@@ -292,15 +295,26 @@ def first_frames(workspace: str, into: str, *, seconds: float = SECONDS, similar
     opened = Workspace.open(workspace)
     array, table = opened.array(EMBEDDINGS), opened.collection().table
     array.require_complete()
-    vectors = row_cache(array, opened.cache_folder())
-    bursts = find_bursts(table, vectors, seconds=seconds, similarity=similarity)
+    source = opened.array(ENCODED) if opened.has_array(ENCODED) else array
+    plain = row_cache(source, opened.cache_folder(), "plain")[:, : plain_part(str(source.attributes["encoder"]))]
+    bursts = find_bursts(table, plain, seconds=seconds, similarity=similarity)
     kept = table.take(bursts.first)
     kept = kept.set_column(0, table.schema.field("item"), pa.array(range(len(kept)), pa.int64()))
     if len(kept) < FEWEST:
         raise InputError(f"{workspace} is one single burst: nothing would be left to compare")
-    rows = array.shard_rows
-    chosen = Vectors(len(kept), array.shape[1], lambda: (vectors[bursts.first[i : i + rows]] for i in range(0, len(kept), rows)))
-    _write(into, kept, chosen, array.attributes)
+
+    def of_first(one: ShardedArray) -> Vectors:
+        rows, cached = one.shard_rows, row_cache(one, opened.cache_folder(), "plain" if one is source else "raw")
+        return Vectors(len(kept), one.shape[1], lambda: (cached[bursts.first[i : i + rows]] for i in range(0, len(kept), rows)))
+
+    def beside(made: Workspace) -> None:
+        """What the vectors were made of, and how, goes with them."""
+        if source is not array:
+            encoded = made.create_array(ENCODED, (len(kept), source.shape[1]), attributes=source.attributes)
+            write_given(encoded, of_first(source))
+            made.objects.replace(PROJECTION, opened.objects.read(PROJECTION))
+
+    _write(into, kept, of_first(array), array.attributes, beside=beside)
     return FirstFrames(workspace=into, items=len(kept), frames=len(table), dimensions=array.shape[1])
 
 
@@ -316,13 +330,20 @@ def _read(images: str | None, manifest: str | None, column: str | None) -> pa.Ta
 
 
 def _write(
-    location: str, table: pa.Table, vectors: Vectors, attributes: Mapping[str, JSON] = ATTRIBUTES, *, noun: str | None = None
+    location: str,
+    table: pa.Table,
+    vectors: Vectors,
+    attributes: Mapping[str, JSON] = ATTRIBUTES,
+    *,
+    noun: str | None = None,
+    beside: Callable[[Workspace], None] = lambda _: None,
 ) -> None:
     workspace = _unfinished(location, table, attributes)
     fresh = not is_remote(location) and not Path(location).exists()  # other things may lie below a prefix
     if workspace is None:
         workspace = Workspace.create(location, table, noun=noun)
     try:
+        beside(workspace)
         shape = (vectors.items, vectors.dimensions)
         array = workspace.create_array(EMBEDDINGS, shape, attributes=attributes)
         with progress("writing vectors", vectors.items, "vectors") as update:
@@ -349,7 +370,7 @@ def _unfinished(location: str, table: pa.Table, attributes: Mapping[str, JSON]) 
 def _take_back(location: str, *, fresh: bool) -> None:
     objects = open_objects(location)
     # First what makes it a workspace: a process that is killed in here leaves no workspace either.
-    for key in ("workspace.toml", EMBEDDINGS.name, "markers", "collection.parquet"):
+    for key in ("workspace.toml", EMBEDDINGS.name, ENCODED.name, PROJECTION, "markers", "collection.parquet"):
         objects.delete(key)
     if fresh:
         objects.delete("")

@@ -145,11 +145,11 @@ def _embedded(job: Job, do: Doing) -> StageRun:
     from flows.stages.embed import standing
 
     options = job.embed
-    plain = options.encoder in ("auto", "given") and options.components is None
+    plain = options.encoder in ("auto", "given") and options.components is None and options.map != "auto"
     if not job.wants_embed or (plain and _is_given(job.workspace)):
         return _told(StageRun("embed", "skipped", 0.0))
     with _explained(job, "embed"):
-        reached = standing(job.workspace, options.encoder, options.components)
+        reached = standing(job.workspace, options.encoder, options.components, options.map)
         if reached == "complete":
             return _told(StageRun("embed", "skipped", 0.0))
         return _run(job, do, EMBED, options, resumed=reached == "partial")

@@ -15,25 +15,24 @@ from dask.utils import format_bytes
 
 from cccount_dist.campaign.outcome import Outcome, optional
 from cccount_dist.similarity.approximate import ApproximatePass
-from cccount_dist.similarity.exact import ExactPass, compute_tile, merge_block, survey
+from cccount_dist.similarity.exact import ExactPass, survey
 from cccount_dist.similarity.grid import grid_for
 from cccount_dist.similarity.inmemory import too_few
 from cccount_dist.similarity.lists import capacity
-from cccount_dist.similarity.memory import PROCESS_BYTES
 from cccount_dist.similarity.metrics import Metric, check_metric
 from cccount_dist.similarity.remaining import Remaining, has_passes, scratch_folder, scratch_name
 from cccount_dist.similarity.store import store_bytes, store_shape
 from flows.compute.clients import run_tasks
 from flows.stages import approximate
 from flows.stages.embed import Standing
+from flows.stages.passes import require_memory, run_stages
 from storage.arrays import JSON
-from storage.errors import ComputeError, InputError, StoreError
+from storage.errors import InputError, StoreError
 from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, SIMILARITY, ArraySpec
 from storage.workspace import Workspace
 
 _PASSES: dict[str, type[ExactPass]] = {"exact": ExactPass, "approximate": ApproximatePass}
 USUAL = 50  # neighbours of each item, where nobody said how many
-_PAUSE = 0.8  # of its memory limit: there a Dask worker takes no new task
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +169,7 @@ def _run(opened: Workspace, job: ExactPass, client: distributed.Client, *, engin
     missing = _create(opened, job, {**attributes, "recall": None})
     if stored:
         _create_store(opened, job)
-    computed, peaks = _run_stages(job, Remaining(job, missing, stored), client)
+    computed, peaks = run_stages(job, Remaining(job, missing, stored), client, "neighbours")
     return _Done(parts, parts - computed, max(seen.peak, *peaks))
 
 
@@ -180,20 +179,6 @@ def _create(opened: Workspace, job: ExactPass, attributes: dict[str, JSON]) -> l
     for spec, shape in _outputs(job):
         missing.update(opened.create_array(spec, shape, attributes=attributes, shard_rows=job.grid.tile_rows).missing())
     return sorted(missing)
-
-
-def _run_stages(job: ExactPass, remaining: Remaining, client: distributed.Client) -> tuple[int, list[int]]:
-    peaks = [0]
-    computed = 0
-    for stage in range(job.grid.stages):
-        tiles = remaining.tiles(stage)
-        what = f"neighbours, stage {stage + 1} of {job.grid.stages}"
-        before = len(job.grid.stage(stage)) - len(tiles)
-        peaks += run_tasks(client, partial(compute_tile, job), tiles, describe=what, unit="tiles", done_before=before)
-        peaks += run_tasks(client, partial(merge_block, job), remaining.merges(stage), describe=f"{what}, merging", unit="blocks")
-        remaining.passed(stage)
-        computed += len(tiles)
-    return computed, peaks
 
 
 def _missing_tiles(opened: Workspace, job: ExactPass) -> list[int]:
@@ -246,19 +231,6 @@ def _is_complete(opened: Workspace, job: ExactPass, attributes: dict[str, JSON])
         if not same or array.missing():
             return False
     return True
-
-
-def require_memory(client: distributed.Client, task_bytes: int) -> None:
-    """Raise `ComputeError` if a worker could not hold as many tasks as it runs at once."""
-    for address, worker in client.scheduler_info(n_workers=-1)["workers"].items():
-        limit, threads = int(worker["memory_limit"] or 0), int(worker["nthreads"])
-        needed = int((PROCESS_BYTES + threads * task_bytes) / _PAUSE)
-        if 0 < limit < needed:
-            raise ComputeError(
-                f"worker {address} has {format_bytes(limit)} of memory, and {threads} task(s) at a time need "
-                f"{format_bytes(needed)}: give it --memory-limit {-(-needed // 2**20)}MiB or more, and use fewer --workers "
-                "if that is too much for the machine"
-            )
 
 
 __all__ = ["Neighbored", "neighbors", "standing"]

@@ -31,6 +31,12 @@ def _check_metric(metric: str) -> object:
     return check_metric(metric)
 
 
+def _check_map(wanted: str) -> object:
+    from cccount_dist.embedding.fitting import check_map
+
+    return check_map(wanted)
+
+
 def _check_noun(noun: str) -> object:
     from cccount_dist.campaign.noun import read_noun
 
@@ -116,6 +122,13 @@ class EmbedOptions(ComputeOptions):
         str, Option("Which encoder; `cccount doctor` lists those that work here.", metavar="NAME", located=_encoder_located)
     ] = "auto"
     components: Annotated[int | None, Option("Centre the vectors and keep this many principal components.")] = None
+    map: Annotated[
+        str | None,
+        Option(
+            "A map of the collection, fitted without labels, if it helps.", metavar="auto|none", read=_check_map,
+            shown="auto with the default encoder, none with others and with given vectors",
+        ),
+    ] = None  # fmt: skip
     strict: Annotated[bool, Option("Stop at the first image that cannot be read.")] = False
 
 

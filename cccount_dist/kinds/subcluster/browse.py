@@ -123,7 +123,7 @@ class Finder:
 def encoded_picture(workspace: Workspace, picture: NDArray[np.uint8] | bytes) -> Vectors:
     """Return the vector of a picture, or of an encoded image, made as those of the collection were."""
     from cccount_dist.embedding.encoders import open_encoder  # heavy, and only for searching by picture
-    from cccount_dist.embedding.projection import projection_for
+    from cccount_dist.embedding.projection import projection_of
 
     attributes = dict(workspace.array(EMBEDDINGS).attributes)
     name = str(attributes["encoder"])
@@ -134,8 +134,7 @@ def encoded_picture(workspace: Workspace, picture: NDArray[np.uint8] | bytes) ->
         raise ComputeError(f"this machine has another revision of {name} than the collection was embedded with: search by item")
     vector = encoder.encode([decode(picture, side=encoder.side) if isinstance(picture, bytes) else picture])
     if attributes.get("components") is not None:
-        attributes.pop("projection", None)
-        vector = projection_for(workspace, attributes).apply(vector)
+        vector = projection_of(workspace).apply(vector)
     prepared: Vectors = prepare(vector, _metric(workspace))[0]
     return prepared
 

@@ -55,7 +55,7 @@ def test_a_stored_projection_is_used_again_and_a_damaged_one_is_named(tmp_path: 
     workspace = workspace_with(tmp_path, correlated())
     mine = Projection(np.zeros(8, np.float32), np.eye(8, 3, dtype=np.float32), ATTRIBUTES)
     first = projection_for(workspace, ATTRIBUTES)
-    projection._save(workspace.objects, mine)
+    projection.save_projection(workspace.objects, mine)
     assert projection_for(workspace, ATTRIBUTES).digest() == mine.digest() != first.digest()
     assert projection_for(workspace, {**ATTRIBUTES, "components": 2}).basis.shape == (8, 2)
     (tmp_path / "w/projection.npz").write_bytes(b"PK\x03\x04 damaged")
