@@ -193,7 +193,9 @@ def test_extend_no_longer_kills_a_running_campaign(
     assert "epoch 2 since" in str(campaign.status().epoch)
     if kind == "count":
         now = campaign.result()
+        assert said_before is not None
         assert said_before["low"] is not None
+        assert now is not None
         assert now["estimate"] is not None, "300 answers, and no estimate yet"
         assert now["low"] >= said_before["low"]
         assert now["high"] <= said_before["high"] + MORE
