@@ -136,7 +136,7 @@ def ran(*arguments: str | Path) -> dict[str, object]:
     return dict(shown.json)
 
 
-@pytest.mark.timeout(1800 if LONG else 600)
+@pytest.mark.timeout(1800 if LONG else 900)
 def test_a_campaign_of_two_weeks(browser: Browser, tmp_path: Path) -> None:
     photos, workspace, port = tmp_path / "Fotos 2026", tmp_path / "census", free_port()
     truth = write_photographs(photos / "card", range(3))

@@ -6,6 +6,7 @@ one at a time.
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -35,7 +36,8 @@ def gather(
 ) -> CountFacts:
     """Return everything that the report of this campaign says; `price` is that of a question."""
     opened = Campaign(folder)
-    settings, ledger, questions = opened.settings, opened.ledger, opened.questions
+    ledger, questions = opened.ledger, opened.questions
+    settings = replace(opened.settings, items=folder.epochs()[-1].items or opened.settings.items)  # those of today
     settled = [row for question in questions if (row := ledger.settled(question.id)) is not None]
     given = [row for row in settled if row.source != INFERRED]
     complete = ledger.constraints.complete(settings.items)
