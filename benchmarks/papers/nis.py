@@ -50,7 +50,7 @@ def plan_of(variant: str, efforts: tuple[float, ...], more: dict[str, Scalar] | 
 
 def curve_cases(*, full: bool) -> list[dict[str, Value]]:
     sets = list(SETS) if full else ["market20"]
-    runs = 100 if full else 20
+    runs = 100 if full else 5
     return [
         {"set": name, "file": SETS[name], "variant": variant, "run": run}
         for name in sets for variant in VARIANTS for run in range(runs)
@@ -83,7 +83,7 @@ def curve_table(done: Done) -> list[str]:
 
 
 def ratio_cases(*, full: bool) -> list[dict[str, Value]]:
-    runs = 100 if full else 20
+    runs = 100 if full else 5
     return [
         {"set": name, "file": SETS[name], "ratio": ratio, "alpha": alpha, "run": run}
         for name in (SETS if full else ("market20",)) for alpha in (0.5, 0.6) for ratio in RATIOS for run in range(runs)
