@@ -36,7 +36,7 @@ from storage.scratch import ScratchPath, read_arrays, write_arrays
 from storage.workspace import Workspace
 
 RUN = 1024  # consecutive items that a task reads
-SAMPLE = 128 * RUN
+SAMPLE = 64 * RUN  # enough for the 100,000 pairs that a whitening looks at; the search among them is most of the time
 _GROUP = 8  # runs whose moments are one file of d² numbers
 
 
