@@ -1,7 +1,7 @@
 """The best cells of every cluster, and the item without a cluster that is the best anchor: compiled.
 
-Value of a cell: how likely it is the same, times the items that the answer moves. Time O(32 n) for the clusters and O(80 u) for u
-unplaced items; memory O(24 K).
+Value of a cell: how likely it is the same, times the items that the answer moves; less where the label is right anyway. Time
+O(32 n) for the clusters and O(80 u) for u unplaced items; memory O(24 K).
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # numba infers the types of compiled functions from their arguments.
@@ -19,6 +19,7 @@ from cccount_dist.clustering.catalogue.state import ON_CLUSTER, ON_SEED, State
 from cccount_dist.clustering.evidence.kernels import OPTIONS
 
 WORTH_SHOWING = 0.02  # probability from which an unplaced item is a cell of a cluster
+KNOWN, TAPER = 0.8, 0.75  # an item surer than this is labelled rightly already: to see it marked is worth up to so much less
 SURE = 0.97  # placed items below this are shown again
 PAIRED = 0.005  # probability from which two clusters are shown together
 MOVED = 6  # items that two clusters count for at most
@@ -137,7 +138,8 @@ def _fill_items(cluster, chance, label, size, own, taken, clear, slope, shift, v
                 break
             q = _curve(chance[i, s], slope, shift)
             if q > WORTH_SHOWING:
-                _insert(q * clear[i], i, ITEM, chance[i, s], values[c], ids[c], roles[c], chances[c])
+                worth = q * (1.0 - TAPER * max(q - KNOWN, 0.0) / (1.0 - KNOWN))
+                _insert(worth * clear[i], i, ITEM, chance[i, s], values[c], ids[c], roles[c], chances[c])
 
 
 @njit(**OPTIONS)
