@@ -93,10 +93,13 @@ def effort_of(ledger: Ledger, waits: tuple[float, ...] = (), costs: Costs | None
 
 
 def measured_costs(folder: CampaignFolder) -> Costs:
-    """Return what answers take people here, by the newest in the log; by the goal's numbers if no people answer."""
+    """Return what answers take people here, by the newest in the log; by the goal's numbers if no people answer.
+
+    A campaign of cccount 0.1 goes on as it began, with the goal's numbers, until a new epoch begins.
+    """
     goal = folder.goal()
-    people = goal.oracle == "people"
-    rows = answers_of(folder.log.answers(since=max(0, folder.log.tip()[0] - _NEWEST))) if people else []
+    learns = goal.oracle == "people" and folder.epochs()[-1].knowledge
+    rows = answers_of(folder.log.answers(since=max(0, folder.log.tip()[0] - _NEWEST))) if learns else []
     return costs_of(rows, goal)
 
 
