@@ -122,7 +122,7 @@ def _filled(state: State, table: Table, cluster: int, cells: list[tuple[int, int
     }
     others = np.array([other for other, times in refused.items() if times < REFUSALS], np.int64)
     away = np.square(clusters.centre[others].astype(np.float64) - clusters.centre[cluster]).sum(axis=1)
-    order = np.lexsort((others, away, [refused[other] for other in others.tolist()]))
+    order = np.lexsort((others, away, np.array([refused[other] for other in others.tolist()])))
     return [*cells, *((int(others[place]), GROUP, UNLIKELY) for place in order[:room])]
 
 
