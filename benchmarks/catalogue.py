@@ -6,7 +6,7 @@
     … --ahead 24                sheets that lie ready: each is answered when so many others are open
     … --large                   100,000 items of 1,500 classes: time of a glance, of the first pass, and memory
     … --quick                   market20, one seed
-    … --write NAME              put the table into docs/catalogue.md (NAME-coverage: the second one)
+    … --write NAME              put the table into docs/catalogue.md; with `--coverage` the second one
 
 Prints markdown tables; a set whose file is not in the folder is left out, and said so. A person takes 30 s for a sheet; by the
 second model 6 s, 0.8 s a cell and 0.7 s a mark. Hours include random pages. A seed is another draw of sheets and wrong answers.
@@ -308,9 +308,7 @@ def main() -> None:
             covered += coverage_rows(name, errors, runs)
             print("\n".join([lines[-1], *coverage_rows(name, errors, runs)]), flush=True)
     if chosen.write:
-        paste(PAGE, chosen.write, lines)
-        if chosen.coverage:
-            paste(PAGE, f"{chosen.write}-coverage", covered)
+        paste(PAGE, chosen.write, covered if chosen.coverage else lines)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ space, its lists, and 32 candidates for each item, twice while somebody looks. T
 for the choice, and now and then a fit (`fitting.py`).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from cccount_dist.clustering.catalogue.answers import asked, renewed, replayed, told
 from cccount_dist.clustering.catalogue.candidates import Rows, nearest_means
-from cccount_dist.clustering.catalogue.choice import choose
+from cccount_dist.clustering.catalogue.choice import best_value, choose
 from cccount_dist.clustering.catalogue.clusters import Clusters
 from cccount_dist.clustering.catalogue.fitting import is_due, refitted
 from cccount_dist.clustering.catalogue.labels import labels_of
@@ -26,9 +27,13 @@ from cccount_dist.clustering.catalogue.rates import SheetRates
 from cccount_dist.clustering.catalogue.space import base_of, fitted
 from cccount_dist.clustering.catalogue.state import Book, Fit, State
 from cccount_dist.clustering.catalogue.votes import Votes
+from cccount_dist.clustering.quality import Quality
 from cccount_dist.clustering.result import Grouping, numbered
+from cccount_dist.sampling.drive import PAGE_SECONDS
 from cccount_dist.sampling.types import Answer, OutsideAnswer, Question
 from storage.errors import InputError
+
+SHEETS_AN_HOUR = 3600 / PAGE_SECONDS
 
 
 class CatalogueSampler:
@@ -121,9 +126,17 @@ class CatalogueSampler:
         labels[self._present] = labels_of(state)
         labels = numbered(labels)
         quality, count, warning = measured(state, labels[self._present])
-        if quality is not None:
-            quality = replace(quality, least_sure=tuple(self._present[list(quality.least_sure)].tolist()))
+        least = tuple(self._present[list(quality.least_sure)].tolist())
+        quality = replace(quality, least_sure=least, hour=self._next_hour(state, quality))
         return Grouping(labels, warning=warning, quality=quality, count=count)
+
+    def _next_hour(self, state: State, quality: Quality) -> float | None:
+        """What an hour of sheets should add to the share that is right: as many as now, and ever fewer as the rest shrinks."""
+        if quality.right is None:
+            return None
+        rest = 1.0 - quality.right.value
+        pace = SHEETS_AN_HOUR * (1 - 1 / state.random_every) * best_value(state, self._order) / state.items
+        return rest * (1.0 - math.exp(-pace / rest)) if rest > 0.0 else 0.0
 
     @property
     def done(self) -> bool:

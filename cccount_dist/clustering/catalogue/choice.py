@@ -122,8 +122,15 @@ def _filled(state: State, table: Table, cluster: int, cells: list[tuple[int, int
     }
     others = np.array([other for other, times in refused.items() if times < REFUSALS], np.int64)
     away = np.square(clusters.centre[others].astype(np.float64) - clusters.centre[cluster]).sum(axis=1)
-    order = np.lexsort((others, away, [refused[other] for other in others.tolist()]))
+    order = np.lexsort((others, away, np.array([refused[other] for other in others.tolist()])))
     return [*cells, *((int(others[place]), GROUP, UNLIKELY) for place in order[:room])]
+
+
+def best_value(state: State, order: NDArray[np.int64]) -> float:
+    """Return how many items the best sheet is expected to move."""
+    table, clear = _table(state), _clear(state)
+    cells = best_cells(state, _free(cluster_pairs(state), table), table.taken, clear)
+    return max(float(cells.value.sum(axis=1).max(initial=0.0)), best_seed(state, order, table.taken, clear)[0])
 
 
 def _free(pairs: ClusterPairs, table: Table) -> ClusterPairs:

@@ -83,3 +83,12 @@ def surety(state: State, pairs: ClusterPairs) -> NDArray[np.float64]:
     cluster, chance = _likeliest(state, left)
     sure[left] = chance * np.append(main, 1.0)[cluster]  # -1 is the last one
     return sure
+
+
+def purity(state: State) -> NDArray[np.float64]:
+    """Return how likely each item (n,) is of the class that its group is taken for; one that is alone surely is."""
+    pure = state.own.copy()
+    left = state.book.clusters.unplaced
+    cluster, chance = _likeliest(state, left)
+    pure[left] = np.where(cluster < 0, 1.0, chance)
+    return pure

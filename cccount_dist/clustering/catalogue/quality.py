@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from cccount_dist.clustering.catalogue.labels import main_chance, surety
+from cccount_dist.clustering.catalogue.labels import main_chance, purity, surety
 from cccount_dist.clustering.catalogue.pairs import cluster_pairs
 from cccount_dist.clustering.catalogue.rates import SheetRates
 from cccount_dist.clustering.catalogue.state import RandomPage, State
@@ -41,7 +41,7 @@ def measured(state: State, labels: NDArray[np.int64]) -> tuple[Quality, Bounds |
     doubtful = [int(one) for one in np.lexsort((np.arange(len(doubt)), -doubt))[:SHOWN] if doubt[one] > 0.5]
     right = precision = recall = count = None
     if len(pages) >= FEWEST:
-        right, precision, recall = _shares(state, labels, sure)
+        right, precision, recall = _shares(state, labels, sure, purity(state))
         count = _count(state, main_chance(state, pairs))
     least_sure = tuple(int(item) for item in least if sure[item] < SANE)
     return Quality(right, precision, recall, len(pages), LEVEL, least_sure, tuple(doubtful)), count, _warning(state)
@@ -67,7 +67,7 @@ def shifted(sure: Floats, by: Floats | float) -> Floats:
     return np.asarray(1.0 / (1.0 + np.exp(-(np.log(sane / (1 - sane)) + by))))
 
 
-def _shares(state: State, labels: NDArray[np.int64], sure: Floats) -> tuple[Bounds, Bounds, Bounds]:
+def _shares(state: State, labels: NDArray[np.int64], sure: Floats, pure: Floats) -> tuple[Bounds, Bounds, Bounds]:
     chance = np.random.default_rng(0)  # the same draws every time: an interval must not tremble
     placed = state.book.clusters.label >= 0
     draws = {}
@@ -78,26 +78,32 @@ def _shares(state: State, labels: NDArray[np.int64], sure: Floats) -> tuple[Boun
     found = np.empty((DRAWS, 3))
     size = np.bincount(labels).astype(np.float64)
     for number in range(DRAWS):
-        now = np.where(placed, shifted(sure, draws[True][number]), shifted(sure, draws[False][number]))
-        expected = 1.0 - np.array(_measures(now, labels, size))
+        by = np.where(placed, draws[True][number], draws[False][number])
+        expected = 1.0 - np.array(_measures(shifted(sure, by), shifted(pure, by), labels, size))
         wrong = len(labels) * expected[0]  # what comes true differs from what is expected by chance
         apart = chance.poisson(wrong) / wrong, *(chance.poisson(wrong / CLUMP, 2) * CLUMP / wrong)
         found[number] = np.clip(1.0 - expected * np.array(apart), 0.0, 1.0)
     return _bounds(found[:, 0]), _bounds(found[:, 1]), _bounds(found[:, 2])
 
 
-def _measures(sure: Floats, labels: NDArray[np.int64], size: Floats) -> tuple[float, float, float]:
-    """Right share, and precision and recall of pairs, if labels are right with these probabilities."""
+def _measures(sure: Floats, pure: Floats, labels: NDArray[np.int64], size: Floats) -> tuple[float, float, float]:
+    """Right share, and precision and recall of pairs, if labels are right, and groups pure, with these probabilities."""
     good = np.bincount(labels, weights=sure, minlength=len(size))
-    variance = np.bincount(labels, weights=sure * (1 - sure), minlength=len(size))
-    together = np.maximum(good * good - good + variance, 0.0)  # expected ordered pairs that are both right
+    together = _both(sure, labels, len(size))
     pairs = float((size * (size - 1)).sum())
-    precision = float(together.sum()) / pairs if pairs else 1.0
+    precision = float(_both(pure, labels, len(size)).sum()) / pairs if pairs else 1.0
     right = float(sure.mean())
     lost = 1.0 - right
     apart = float((good * good * (2 * lost + lost * lost)).sum()) if right else 0.0
     recall = float(together.sum()) / max(float(together.sum()) + apart, 1e-12) if together.sum() else 1.0 - lost
     return right, precision, recall
+
+
+def _both(chance: Floats, labels: NDArray[np.int64], groups: int) -> Floats:
+    """Expected ordered pairs of each group of which both items are what they are taken for."""
+    total = np.bincount(labels, weights=chance, minlength=groups)
+    square = np.bincount(labels, weights=chance * chance, minlength=groups)
+    return np.asarray(np.maximum(total * total - square, 0.0))
 
 
 def _bounds(draws: Floats) -> Bounds:

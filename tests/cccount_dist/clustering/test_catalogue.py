@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from cccount_dist.clustering.agreement import ari
 from cccount_dist.clustering.catalogue.best import KNOWN, PAIRED, SURE, TAPER, WORTH_SHOWING, best_cells, best_seed
@@ -429,8 +428,7 @@ def test_the_estimator_asks_sheets_by_page_and_says_how_good_it_is() -> None:
 
         def page(self, u: int, vs: list[int]) -> list[bool]:
             self.glances += 1
-            same: NDArray[np.bool_] = LABELS[vs] == LABELS[u]
-            return same.tolist()
+            return [bool(LABELS[v] == LABELS[u]) for v in vs]
 
     person = Person()
     found = PairwiseClusterer("catalogue", budget=200, k=20, parameters={"random_every": 4}).fit(VECTORS, oracle=person)
