@@ -24,6 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from cccount_dist.embedding.fitting import fit_in_memory
+from cccount_dist.similarity.inmemory import neighbors_in_memory
 from flows.compute.clients import open_client
 from flows.stages.embed import embed
 from flows.stages.initialise import initialise
@@ -78,15 +80,17 @@ def halves(labels: NDArray[np.int64]) -> dict[str, NDArray[np.bool_]]:
     return {"chosen on": first, "confirmed on": ~first, "whole": np.ones(len(labels), bool)}
 
 
-def measured(workspace: Workspace, labels: NDArray[np.int64], tracks: NDArray[np.int64]) -> tuple[float, float]:
-    """Return the leave-one-out accuracy of the five nearest of the stored lists, and d'."""
+def measured(
+    lists: NDArray[np.int32], vectors: NDArray[np.float32], labels: NDArray[np.int64], tracks: NDArray[np.int64]
+) -> tuple[float, float]:
+    """Return the leave-one-out accuracy of the five nearest of the lists, and d'."""
     alone = np.array([np.count_nonzero((labels == label) & ((tracks != track) | (track < 0))) - (track < 0)
                       for label, track in zip(labels, tracks, strict=True)]) == 0  # fmt: skip
     right = []
-    for item, near in enumerate(workspace.array(NEIGHBOR_INDEX).read()):
+    for item, near in enumerate(lists):
         others = [one for one in near.tolist() if one >= 0 and (tracks[item] < 0 or tracks[one] != tracks[item])][:5]
         right.append(bool(others) and Counter(labels[others].tolist()).most_common(1)[0][0] == labels[item])
-    rows = workspace.array(EMBEDDINGS).read().astype(np.float64)
+    rows = vectors.astype(np.float64)
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
     first, second = np.triu_indices(len(labels), 1)
     counted = (tracks[first] < 0) | (tracks[first] != tracks[second])
@@ -124,14 +128,13 @@ def through_stages(
 
 def row(vectors: NDArray[np.float32], found: Pictures, kept: NDArray[np.bool_], wanted: str | None, folder: Path,
         client: distributed.Client) -> tuple[float, float]:  # fmt: skip
-    (measures,) = [measured(one, found.labels[kept], found.tracks[kept])
-                   for one in through_stages(vectors[kept], wanted, folder, client)]  # fmt: skip
-    return measures
+    for one in through_stages(vectors[kept], wanted, folder, client):
+        lists, rows = one.array(NEIGHBOR_INDEX).read(), one.array(EMBEDDINGS).read()
+    return measured(lists, rows, found.labels[kept], found.tracks[kept])
 
 
-def small_ones(found: Pictures, vectors: dict[str, NDArray[np.float32]], name: str, folder: Path,
-               client: distributed.Client) -> None:  # fmt: skip
-    """Random small collections: whole classes where a class is small."""
+def small_ones(found: Pictures, vectors: dict[str, NDArray[np.float32]], name: str) -> None:
+    """Random small collections, whole classes where a class is small; in memory, which gives the same bytes as the stages."""
     rng = np.random.default_rng(1)
     for items in SMALL:
         if items >= len(found.labels):
@@ -143,8 +146,11 @@ def small_ones(found: Pictures, vectors: dict[str, NDArray[np.float32]], name: s
                 kept[np.isin(found.labels, rng.permutation(np.unique(found.labels))[: -(-items // 10)])] = True
             else:
                 kept[rng.permutation(len(kept))[:items]] = True
-            for encoder, wanted in (("efficientnet-lite0", "none"), ("composite", None)):
-                measures.setdefault(encoder, []).append(row(vectors[encoder], found, kept, wanted, folder, client))
+            for encoder, given in vectors.items():
+                fitted = fit_in_memory(given[kept]) if encoder == "composite" else None
+                rows = given[kept] if fitted is None else fitted[0].apply(given[kept])
+                lists = neighbors_in_memory(rows, min(LISTS, len(rows) - 1)).index
+                measures.setdefault(encoder, []).append(measured(lists, rows, found.labels[kept], found.tracks[kept]))
         cells = " | ".join(f"{np.mean(m, axis=0)[0]:.3f} {np.mean(m, axis=0)[1]:.2f}" for m in measures.values())
         print(f"| {name}, {items} | {cells} |", flush=True)
 
@@ -166,7 +172,7 @@ def main() -> None:
             names = ("efficientnet-lite0", "composite") if options.small else dict(WAYS)
             vectors = {encoder: encoded(found, encoder, Path(made, name, encoder), client) for encoder in names}
             if options.small:
-                small_ones(found, vectors, name, Path(made), client)
+                small_ones(found, vectors, name)
                 continue
             for part, kept in halves(found.labels).items():
                 measures = [row(vectors[encoder], found, kept, wanted, Path(made), client) for encoder, wanted in WAYS]
