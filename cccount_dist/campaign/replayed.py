@@ -98,6 +98,7 @@ class ReplayedCampaign(ABC, Generic[ResultT]):
             self._begin_epoch(revision, f"the replay disagreed with the log: {error}")
             self._replay()
         self._close_earlier()
+        self._append(carried_votes(self.epoch, self.questions, self.ledger))
 
     def _revised(self, revision: int) -> str | None:
         before = self.epoch.revision
@@ -121,7 +122,6 @@ class ReplayedCampaign(ABC, Generic[ResultT]):
         """Nobody waits for questions of earlier epochs any more; who answers one all the same is heard."""
         left = [q for q in self.pending() if q.id < self.epoch.questions]
         self._append([self._logged(q, None, EPOCH) for q in left])
-        self._append(carried_votes(self.epoch, self.questions, self.ledger))
 
     def found_so_far(self) -> dict[str, float] | None:
         """What the results say when an epoch begins, if its results need that; before the log is read."""

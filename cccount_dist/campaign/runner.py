@@ -129,6 +129,7 @@ class CampaignRunner(ReplayedCampaign[ResultT]):
                 journal.seal(self.folder.log, guard=self.lease.check)
         self._adopt()
         self._read_answers()
+        self._close_earlier()  # what was taken back meanwhile may have answered one
         self._excuse()
         if goal.oracle == "people":  # a simulated oracle's batch asks the closure question by question, in order
             self._infer()

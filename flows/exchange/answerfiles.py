@@ -35,7 +35,7 @@ class Rows:
     def require(self, expected: str, *names: str) -> None:
         """Raise `InputError` unless there is a row, and one of these columns; `expected` says what a file should have."""
         if not set(names) & set(self.columns):
-            found = ", ".join(self.columns[:20]) or "nothing"
+            found = ", ".join(" ".join(name.split()) for name in self.columns[:20]) or "nothing"
             raise InputError(f"{self.path} has no column {' or '.join(names)}: expected {expected}; found {found}")
         if not self.rows and not self.rejected:
             raise InputError(f"{self.path} has no rows: expected {expected}; found a header and nothing below it")

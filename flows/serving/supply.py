@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from flows.serving.lines import Told, Wish
@@ -21,6 +22,7 @@ GATHER_SECONDS = 1.0  # that answers are gathered for while everybody has sheets
 SOON_SECONDS = 0.02  # … and while somebody runs short: the answers of one page come in a moment
 RESULTS_SECONDS = 5.0  # between refreshed results, while answers come
 LOOK_SECONDS = 15.0  # a queue that stays short is looked at so often: somebody may have imported answers, or raised the budget
+_LAST_SECONDS = 5.0  # that the end waits for a killed process to be gone
 BUSY_SECONDS = 0.5  # another process was advancing: try again
 
 
@@ -89,6 +91,9 @@ class Supplier:
             if self._process is not None:
                 self._process.kill()  # a step may be killed anywhere
         self._thread.join()
+        if self._process is not None:
+            with suppress(subprocess.TimeoutExpired):  # a read that hangs keeps even the killed: nobody waits for that
+                self._process.wait(_LAST_SECONDS)
 
     def answered(self, campaign: str, count: int) -> None:
         """New answers were stored."""

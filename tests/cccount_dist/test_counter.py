@@ -34,6 +34,8 @@ def test_it_follows_scikit_learns_conventions() -> None:
         "metric": "cosine",
         "random_state": 3,
         "parameters": None,
+        "preset": None,
+        "map": "none",
     }
     assert clone(counter).set_params(budget=7).budget == 7
     assert "budget=99" in repr(counter)

@@ -106,7 +106,7 @@ def test_intervals_that_do_not_meet_are_said() -> None:
         "inverse_high": 50.0,
     }
     (warning,) = CountResult(11.0, 10.0, 12.0, 0.95, 50, 300, details=details).warnings
-    assert "inverse sampling from the same items says 30.0 to 50.0" in warning
+    assert "inverse sampling from the same items says 30 to 50" in warning
 
 
 def test_pairs_that_one_person_answered_twice_give_both_rates() -> None:

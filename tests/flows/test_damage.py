@@ -24,6 +24,7 @@ MAY_GO = {
     ".init", "gold.parquet", "annotators.json", "neighbors.zarr/zarr.json", "campaigns/zarr.json",
     "campaigns/{campaign}/zarr.json", "campaigns/{campaign}/lease.json", "campaigns/{campaign}/journal.sqlite",
     "campaigns/{campaign}/desk.sqlite", "campaigns/{campaign}/consensus.npz", "campaigns/{campaign}/results/count.json",
+    "campaigns/{campaign}/results/finished.json",
     "campaigns/{campaign}/results/next.parquet", "campaigns/{campaign}/results/subclusters.parquet",
     "campaigns/{campaign}/results/browse.html", "campaigns/{campaign}/results/report.html", ".cache/{name}.npy",
     ".cache/pictures/{name}", ".scratch/{pass}/{path}", ".scratch/neighbors.json", "backups/{step}/{path}",

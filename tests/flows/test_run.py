@@ -274,7 +274,10 @@ GOOD = 'workspace = "ws"\n[collection]\nimages = "photos"\n'
         (GOOD + "[[campaign]]\nbudget = -1\n", "5: budget of [[campaign]] of the kind count must be 0 or more, not -1"),
         (GOOD + "[[campaign]]\nbudgte = 1\n", "5: [[campaign]] of the kind count has no key 'budgte': did you mean budget?"),
         (GOOD + '[[campaign]]\noracle = "labels"\noverlap = 2\n', "5: overlap is for oracle people"),
-        (GOOD + '[[campaign]]\nmethod = "nis"\n[campaign.parameters]\nx = 1\n', "7: nis has no parameter 'x': it has ratio"),
+        (
+            GOOD + '[[campaign]]\nmethod = "nis"\n[campaign.parameters]\nx = 1\n',
+            "7: nis has no parameter 'x': it has similarity, ratio",
+        ),
         (GOOD + '[[campaign]]\nmethod = "nis"\n[campaign.parameters]\nratio = [1]\n', "7: ratio of [campaign.parameters] must"),
         (GOOD + '[[campaign]]\nkind = "subcluster"\n', "4: the number of subclusters is not known: give clusters K"),
         (GOOD + '[[campaign]]\nkind = "cluster"\nmethod = "hacc"\n', "4: hacc needs the number of clusters: give clusters K"),

@@ -230,4 +230,4 @@ def test_a_pack_that_holds_fewer_says_why(workspace: Path, tmp_path: Path) -> No
     count(place, "count", CountOptions(budget=30))
     told = write_pack(place, "count", 200, str(tmp_path / "pack.html"), annotator="ana", side=32)
     assert told["questions"] == 30
-    assert told["note"] == ("30 questions and not 200: its budget of 30 questions allows no more, raise it with --budget")
+    assert told["note"] == ("It holds 30 and not 200: its budget of 30 questions allows no more, raise it with --budget")

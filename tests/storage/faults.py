@@ -21,10 +21,23 @@ from tests.forkserver import SERVER
 _FORK = multiprocessing.get_context("fork")  # a spawned child would import everything anew: a second for each
 
 
+class _Surroundings(dict[str, str]):
+    """An environment that is in force as soon as it is unpickled: a store among the arguments after it looks there for its keys.
+
+    A fork server has the one of the day on which it was started.
+    """
+
+    def __reduce__(self) -> tuple[Callable[[dict[str, str]], None], tuple[dict[str, str]]]:
+        return _put_in_force, (dict(self),)
+
+
+def _put_in_force(variables: dict[str, str]) -> None:
+    os.environ.update(variables)
+
+
 def _reported(
-    result: Connection, environment: dict[str, str], function: Callable[..., object], arguments: tuple[object, ...]
+    result: Connection, _: _Surroundings | None, function: Callable[..., object], arguments: tuple[object, ...]
 ) -> None:
-    os.environ.update(environment)  # a fork server has the one of the day on which it was started
     try:
         result.send(("ok", function(*arguments)))
     except Exception as error:  # noqa: BLE001 - the parent raises nothing: the test looks at the error
@@ -35,7 +48,7 @@ def started(function: Callable[..., object], *arguments: object) -> tuple[BasePr
     """Start a process; what it returns or raises can be received as ("ok", value) or (error name, message)."""
     context = _context(arguments)
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_reported, args=(theirs, dict(os.environ), function, arguments), daemon=True)
+    process = context.Process(target=_reported, args=(theirs, _Surroundings(os.environ), function, arguments), daemon=True)
     process.start()
     theirs.close()
     return process, ours

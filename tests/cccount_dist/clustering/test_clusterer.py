@@ -22,6 +22,7 @@ def test_it_follows_scikit_learns_conventions() -> None:
     clusterer = PairwiseClusterer(budget=9)
     assert clusterer.get_params() == {
         "method": "auto", "n_clusters": None, "budget": 9, "metric": "cosine", "k": 50, "random_state": 0, "parameters": None,
+        "preset": None, "map": "none",
     }  # fmt: skip
     assert clone(clusterer).set_params(k=7).k == 7
     assert clusterer.fit(X, oracle=same) is clusterer
