@@ -10,6 +10,7 @@ again, and a campaign that was finished keeps its result until somebody gives it
 
 import json
 from collections.abc import Mapping
+from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,7 +75,10 @@ def _thawed(folder: CampaignFolder, document: Mapping[str, Any]) -> CampaignOutc
         found = thaw(Frozen(document["outcome"], arrays), rooms=_rooms(folder))
         if not isinstance(found, CampaignOutcome):
             return None
-        found.json(), found.words()  # what another release kept may lack a field of this one, here or further in
+        for field in fields(found):  # what another release kept may lack a field of this one
+            if not hasattr(found, field.name) and field.default is not MISSING:
+                object.__setattr__(found, field.name, field.default)
+        found.json(), found.words()  # or further in
     except (CorruptionError, LookupError, TypeError, ValueError, OverflowError, AttributeError):
         return None
     return found

@@ -90,13 +90,13 @@ def test_an_old_workspace_goes_on_as_it_would_have(old: Old) -> None:
             before = log_of(old.place, name)
             assert advance(old.place, name) == step, "a second step has nothing to do"
             assert log_of(old.place, name) == before
-    assert found == []
+    assert found == [], "\n".join(found)
     for name, expected in old.campaigns.items():
         further = go_on(old, name, expected)
         found += [f"further {name}: {one}" for one in differences(further, expected["further"])]
         found += [f"further {name}: {one}" for one in log_differences(old, name, "further")]
         found += [f"further {name}: {one}" for one in differences(results(old.place, name), expected["results_further"])]
-    assert found == []
+    assert found == [], "\n".join(found)
     write_reports(old.place, None)
     assert damage(old.place) == []
 
