@@ -123,6 +123,7 @@ class CampaignRunner(ABC, Generic[ResultT]):
             self._begin_epoch(revision, f"the replay disagreed with the log: {error}")
             self._replay()
         self._close_earlier()
+        self._append(carried_votes(self.epoch, self.questions, self.ledger))
 
     def _revised(self, revision: int) -> str | None:
         before = self.epoch.revision
@@ -146,7 +147,6 @@ class CampaignRunner(ABC, Generic[ResultT]):
         """Nobody waits for questions of earlier epochs any more; who answers one all the same is heard."""
         left = [q for q in self.pending() if q.id < self.epoch.questions]
         self._append([self._logged(q, None, EPOCH) for q in left])
-        self._append(carried_votes(self.epoch, self.questions, self.ledger))
 
     def begin(self) -> None:
         """Make what a subclass counts beside the sampler; before the log is read."""
@@ -219,6 +219,7 @@ class CampaignRunner(ABC, Generic[ResultT]):
                 journal.seal(self.folder.log, guard=self.lease.check)
         self._adopt()
         self._read_answers()
+        self._close_earlier()  # what was taken back meanwhile may have answered one
         self._excuse()
         if goal.oracle == "people":  # a simulated oracle's batch asks the closure question by question, in order
             self._infer()
