@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -105,6 +105,7 @@ def test_a_new_revision_goes_on_from_what_is_known(workspace: Path, method: str)
     assert len(CampaignFolder(Workspace.open(workspace), "c").epochs()) == 2
 
 
+@example("nis", [(1, False), (1, False), (1, True)], 2)  # taken back after the epoch had begun
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(["placing", "nis", "evidence", "apc", "iu-red", "hacc", "nested-mc", "inverse", "active"]),
