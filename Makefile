@@ -26,9 +26,9 @@ lint: setup      ## ruff: rules and format; the order of imports between rooms
 	$(BIN)/lint-imports --no-logo
 types: setup     ## mypy, strict, over code and tests
 	$(BIN)/mypy
-# One process more than cores: many tests wait, for servers, browsers and people who answer. In the given order: by itself xdist
-# would leave the files with the fewest tests for the end, and some of those take longest; here the short doctests come last.
-AT_ONCE ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# As many processes as cores: with one more, tests that hold a server to its seconds fail now and then. In the given order: xdist
+# would by itself leave the files with the fewest tests for the end, and some of those take longest; here the short doctests come last.
+AT_ONCE ?= $(shell getconf _NPROCESSORS_ONLN)
 unit: setup      ## every test, a file at a time in each process
 	$(BIN)/pytest -n $(AT_ONCE) --dist loadfile --no-loadscope-reorder
 

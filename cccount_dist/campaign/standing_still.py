@@ -10,7 +10,7 @@ again, and a campaign that was finished keeps its result until somebody gives it
 
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,7 +76,7 @@ def _thawed(folder: CampaignFolder, document: Mapping[str, Any]) -> CampaignOutc
         if not isinstance(found, CampaignOutcome):
             return None
         for field in fields(found):  # what another release kept may lack a field of this one
-            if not hasattr(found, field.name) and field.default is not MISSING:
+            if not hasattr(found, field.name) and field.default is None:  # not known
                 object.__setattr__(found, field.name, field.default)
         found.json(), found.words()  # or further in
     except (CorruptionError, LookupError, TypeError, ValueError, OverflowError, AttributeError):

@@ -70,6 +70,8 @@ class Marker(Person):
         assert self.marks() == expected
         values = {"same": SAME, "unsure": UNSURE, "different": rest}
         self.sheets.append({(anchor, name): values[mark] for name, mark in zip(names, expected, strict=True)})
+        shown = "() => [...document.querySelectorAll('.anchor img, .marks .cell img')].every(one => one.complete)"
+        self.page.wait_for_function(shown)  # nothing is sent before every picture is there
         button = self.page.locator(".choice.submit")
         {"tap": button.tap, "click": button.click}.get(way, lambda: self.page.keyboard.press(way))()
         self.waits_for_another_anchor(anchor)
