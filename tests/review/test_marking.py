@@ -7,6 +7,7 @@ from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from cccount_dist.campaign.campaign import Campaign, Response
 from cccount_dist.sampling.methods import METHODS, Method
@@ -40,6 +41,9 @@ def start(workspace: Workspace, questions: list[Question]) -> CampaignFolder:
     return folder
 
 
+OTHER_ANCHOR = "was => document.querySelector('.anchor img') && document.querySelector('.anchor img').alt !== was"
+
+
 class Marker(Person):
     """Somebody who marks sheets, and remembers what they meant of each pair."""
 
@@ -70,15 +74,18 @@ class Marker(Person):
         assert self.marks() == expected
         values = {"same": SAME, "unsure": UNSURE, "different": rest}
         self.sheets.append({(anchor, name): values[mark] for name, mark in zip(names, expected, strict=True)})
-        shown = "() => [...document.querySelectorAll('.anchor img, .marks .cell img')].every(one => one.complete)"
-        self.page.wait_for_function(shown)  # nothing is sent before every picture is there
         button = self.page.locator(".choice.submit")
         {"tap": button.tap, "click": button.click}.get(way, lambda: self.page.keyboard.press(way))()
+        if way == "tap":  # the first tap may only have shown what was not seen yet: then a person taps again
+            try:
+                self.page.wait_for_function(OTHER_ANCHOR, arg=anchor, timeout=4_000)
+            except PlaywrightTimeout:
+                self.sees_all()
+                button.tap()
         self.waits_for_another_anchor(anchor)
 
     def waits_for_another_anchor(self, anchor: str) -> None:
-        other = "was => document.querySelector('.anchor img') && document.querySelector('.anchor img').alt !== was"
-        self.page.wait_for_function(other, arg=anchor)
+        self.page.wait_for_function(OTHER_ANCHOR, arg=anchor)
 
     def undoes(self) -> tuple[str, ...]:
         anchor = next(iter(self.sheets.pop()))[0]
