@@ -25,7 +25,7 @@ let box = null; // what holds them
 let row = null; // of answers
 let columns = 1;
 let at = -1; // the cell that keys are about: with the focus, or that was pointed at last
-let seen = 0; // pixels of the box, from its top, that were on the screen
+let seen = new Set(); // cells that were on the screen: they stay seen when the room or the number of columns changes
 let stroke = null; // of a pointer across the cells
 let stroked = false; // whether the click that follows ends a stroke, or a long press
 let byKeys = false; // whether cells were last moved through by keys: then the next sheet begins there
@@ -70,7 +70,7 @@ registerSheet("marking", {
     clicks = sheet.clicks ?? marks.map(() => 0);
     sheet.clicks = null; // counted anew when it is shown once more
     byKeys = box !== null && box.contains(document.activeElement);
-    [at, seen, stroke] = [-1, 0, null];
+    [at, seen, stroke] = [-1, new Set(), null];
     closer.keys = keys;
     cells = sheet.candidates.map(({ item }, place) => cell(item, sheet.pictures[place + 1], place));
     const slots = cells.map((one, place) => element("div", { class: "slot" }, one, enlarger(place)));
@@ -212,8 +212,9 @@ function tell() {
 /** The cells that were not on the screen yet: nobody says "none of them" of what they did not see. */
 function below() {
   if (!box?.clientHeight) return [];
-  seen = Math.max(seen, box.scrollTop + box.clientHeight);
-  return cells.filter(({ parentElement: slot }) => slot.offsetTop + slot.offsetHeight / 2 > seen);
+  const end = box.scrollTop + box.clientHeight;
+  for (const one of cells) if (one.parentElement.offsetTop + one.parentElement.offsetHeight / 2 <= end) seen.add(one);
+  return cells.filter((one) => !seen.has(one));
 }
 
 // -- keys --------------------------------------------------------------------------------------------------------------------
@@ -262,6 +263,8 @@ function listen() {
   box.addEventListener("pointermove", point);
   box.addEventListener("pointerdown", begin);
   box.addEventListener("pointermove", go);
+  // A stroke is no scroll: otherwise Chromium takes a quick one for a flick, and the next tap, on Send, for the finger that stops it.
+  box.addEventListener("touchmove", (event) => stroke?.passed && event.cancelable && event.preventDefault(), { passive: false });
   for (const end of ["pointerup", "pointercancel"]) box.addEventListener(end, finish);
   box.addEventListener("contextmenu", (event) => {
     if (placeOf(event.target) < 0) return;
