@@ -10,11 +10,14 @@ from PIL import Image
 
 from flows.compute.clients import open_client
 from flows.stages import passes
+from flows.stages.consequences import of_matches
 from flows.stages.matches import standing
+from flows.stages.options import MatchesOptions
+from storage.campaigns import CampaignFolder
 from storage.errors import ComputeError, InputError, WorkspaceError
 from storage.schema import FEATURES, MATCHES, NEIGHBOR_INDEX, PREVIOUS_FEATURES
 from storage.workspace import Workspace
-from tests.flows.calls import embed, extend, initialise, matches, neighbors, verify
+from tests.flows.calls import embed, extend, initialise, matches, neighbors, stage, verify
 from tests.flows.conftest import cccount
 
 SCENES, VIEWS = 90, 3
@@ -172,3 +175,25 @@ def test_the_command_and_the_file_of_a_job_do_the_same(photos: Path, tmp_path: P
     assert "each compared with its 5 nearest" in shown.out
     assert "matches" in cccount("status", tmp_path / "w").out
     assert cccount("matches", tmp_path / "w", "--nearest", "0").line.startswith("cccount: --nearest must be at least 1")
+
+
+def test_campaigns_under_way_go_on_with_matches_in_a_new_epoch_and_are_told_before(
+    tmp_path: Path, client: distributed.Client
+) -> None:
+    photographed(tmp_path / "photos", range(20))
+    workspace = prepared(tmp_path / "w", tmp_path / "photos", client)
+    place = workspace.location
+    for kind, name, method in (("count", "c", "placing"), ("cluster", "g", "catalogue"), ("count", "plain", "nis")):
+        stage(kind, place, name, method=method, oracle="people", budget=50)
+    assert of_matches(place, MatchesOptions()) == ["c", "g"], "whoever makes no use of them is not disturbed"
+    matches(place, client=client)
+    assert of_matches(place, MatchesOptions()) == []
+    for name in ("c", "g", "plain"):
+        stage("advance", place, name)
+    reasons = {name: CampaignFolder(workspace, name).epochs()[-1].reason for name in ("c", "g", "plain")}
+    assert all("local matches" in str(reasons[name]) for name in ("c", "g"))
+    assert len(CampaignFolder(workspace, "plain").epochs()) == 1
+    stage("cluster", place, "later", method="catalogue", oracle="people", budget=50)
+    assert "matches" in CampaignFolder(workspace, "later").settings().fingerprints
+    assert stage("advance", place, "later")["state"] == "waiting"
+    assert verify(place) == {"ok": True, "problems": []}
