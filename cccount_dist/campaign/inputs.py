@@ -27,8 +27,8 @@ class Inputs:
     metric: Metric | None  # None: without vectors
     fingerprints: dict[str, str]
     described: str = ""  # in a few words, for people
-    matches: NDArray[np.int16] | None = None  # (n, m) with the first m neighbours, memory-mapped (`localmatches.py`)
     mean_square: float | None = None  # mean squared distance of two items, if the metric is Euclidean (`metrics.py`)
+    matches: NDArray[np.int16] | None = None  # (n, m) with the first m neighbours, memory-mapped (`localmatches.py`)
 
     @property
     def countable(self) -> int:

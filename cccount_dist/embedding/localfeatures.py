@@ -54,7 +54,7 @@ def _detector() -> Any:
         import cv2
 
         cv2.setNumThreads(1)
-        _of_thread.sift = cv2.SIFT_create(POINTS, contrastThreshold=CONTRAST)
+        _of_thread.sift = cv2.SIFT.create(POINTS, contrastThreshold=CONTRAST)
     return _of_thread.sift
 
 

@@ -55,7 +55,7 @@ def described(features: Features) -> NDArray[np.float32]:
 
 
 def _square(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    return np.square(rows).sum(axis=1)
+    return np.asarray(np.square(rows).sum(axis=1))
 
 
 @numba.njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")

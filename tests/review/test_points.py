@@ -63,6 +63,7 @@ def test_lines_come_with_m_go_with_m_and_never_stay_for_the_next_pair(
         page = person.page
         alike = '{"points": [[0.25, 0.5, 0.75, 0.5], [0.5, 0.25, 0.5, 0.75]]}'
         page.route("**/points?*", lambda route: route.fulfill(body=alike, content_type="application/json"))
+        person.sees()
         expect(page.locator(".lines")).to_have_count(0)
         page.keyboard.press("m")
         expect(page.locator(LINES)).to_have_count(2)
@@ -97,8 +98,8 @@ def test_on_a_sheet_l_shows_them_where_a_picture_is_large(browser: Browser, serv
         page = context.new_page()
         page.goto(server.url)
         page.locator(".marks .cell img").first.wait_for()
-        page.locator(".marks .cell").first.hover()
-        page.keyboard.press("z")
+        page.locator("#stage:not([data-loading=true])").wait_for()
+        page.locator(".marks .cell").nth(2).click(button="right")
         dialog = page.locator("dialog.closer")
         expect(dialog).to_be_visible()
         page.keyboard.press("l")

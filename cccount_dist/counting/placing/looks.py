@@ -166,4 +166,4 @@ class Looks:
         by_slot[-1] = 0.0  # of items that were not drawn
         members, held = clusters.members[first : len(clusters)], clusters.held[first : len(clusters)]
         there = np.arange(members.shape[1]) < held[:, None]
-        return np.where(there, by_slot[np.where(there, members, -1)], 0.0).max(axis=1, initial=0.0)
+        return np.asarray(np.where(there, by_slot[np.where(there, members, -1)], 0.0).max(axis=1, initial=0.0))

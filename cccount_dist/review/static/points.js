@@ -22,6 +22,7 @@ export class Lines {
     const asked = (this.asked = Symbol("asked"));
     try {
       const { points } = await asking(first, second);
+      await Promise.all(this.pictures.map((picture) => picture.decode().catch(() => null))); // lines need to know where they are
       if (asked !== this.asked) return; // another sheet came meanwhile
       this.points = points;
       this.said(points.length ? `${points.length} points match.` : "No points match.");
@@ -31,6 +32,10 @@ export class Lines {
     }
   }
 
+  get pictures() {
+    return [...this.root.querySelectorAll(".frame img")];
+  }
+
   clear() {
     this.asked = this.points = null;
     this.root.querySelector("svg.lines")?.remove();
@@ -38,8 +43,8 @@ export class Lines {
 
   draw() {
     this.root.querySelector("svg.lines")?.remove();
-    const pictures = [...this.root.querySelectorAll(".frame img")];
-    if (!this.points?.length || pictures.length !== 2) return;
+    const { pictures } = this;
+    if (!this.points?.length || pictures.length !== 2 || pictures.some((picture) => !picture.naturalWidth)) return;
     const svg = document.createElementNS(SVG, "svg");
     svg.setAttribute("class", "lines");
     svg.setAttribute("aria-hidden", "true");
