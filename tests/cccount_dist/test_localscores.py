@@ -39,9 +39,8 @@ def telling(near: Neighbors, labels: NDArray[np.int64]) -> Matches:
     """Matches that are right most of the time."""
     same = labels[near.index] == labels[:, None]
     rng = np.random.default_rng(5)
-    return np.where(
-        same & (rng.random(same.shape) < 0.6), rng.integers(8, 30, same.shape), rng.integers(0, 5, same.shape)
-    ).astype(np.int16)
+    found = np.where(same & (rng.random(same.shape) < 0.6), rng.integers(8, 30, same.shape), rng.integers(0, 5, same.shape))
+    return np.asarray(found, np.int16)
 
 
 def grouper(method: str, vectors: NDArray[np.float32], near: Neighbors, matches: Matches | None) -> Sampler:  # type: ignore[type-arg]
@@ -74,7 +73,7 @@ def test_scores_are_the_same_in_both_directions_and_those_of_the_larger_number(s
     k = min(k, items - 1)
     lists = np.stack([rng.permutation(np.delete(np.arange(items), i))[:k] for i in range(items)]).astype(np.int32)
     matches = rng.integers(-1, 40, (items, k)).astype(np.int16)
-    slow = {}
+    slow: dict[tuple[int, int], float] = {}
     for u, v, m in zip(np.repeat(np.arange(items), k).tolist(), lists.ravel().tolist(), matches.ravel().tolist(), strict=True):
         for pair in ((u, v), (v, u)):
             slow[pair] = max(slow.get(pair, 0.0), float(local_score(np.array([m], np.int16))[0]))

@@ -118,8 +118,8 @@ def test_it_goes_on_shard_by_shard_and_more_items_need_only_their_own_features(
     extend(workspace.location, images=str(tmp_path / "more"))
     with pytest.raises(WorkspaceError, match="has not yet the vectors of 277 items: run `cccount embed"):
         matches(workspace.location, nearest=5, client=client)
-    for name in photos.iterdir():  # whoever looks at them again finds nothing
-        name.rename(name.with_suffix(".gone"))
+    for photo in photos.iterdir():  # whoever looks at them again finds nothing
+        photo.rename(photo.with_suffix(".gone"))
     try:
         embed(workspace.location, client=client)
         neighbors(workspace.location, k=8, client=client)
@@ -127,8 +127,8 @@ def test_it_goes_on_shard_by_shard_and_more_items_need_only_their_own_features(
         assert any(one["problem"] == "was computed for other neighbours than are here now" for one in problems)
         done = matches(workspace.location, nearest=5, client=client)
     finally:
-        for name in photos.iterdir():
-            name.rename(name.with_suffix(".png"))
+        for photo in photos.iterdir():
+            photo.rename(photo.with_suffix(".png"))
     assert (done["items"], done["failed"]) == (277, [])
     grown = Workspace.open(workspace.location)
     np.testing.assert_array_equal(grown.array(FEATURES).read()[: len(before)], before)
