@@ -6,6 +6,7 @@ Every row is made by the stages themselves: `init`, `embed`, `neighbors`. Two ha
 of their own, with a map of their own: what was chosen on the first is confirmed on the second. Small collections are drawn at
 random from the whole. d' is the distance of the mean similarities of equal and of different pairs, in standard deviations. Frames
 of one track of GTSRB are no proof of anything: such pairs are left out of the measures.
+With --local: `composite`, then `matches`; the nearest of 200 random queries by vectors, and with local matches beside them.
 The collections may be used for research only and are not in the repository; docs/embedding.md says what they are.
 """
 
@@ -26,12 +27,14 @@ from PIL import Image
 
 from cccount_dist.embedding.fitting import fit_in_memory
 from cccount_dist.similarity.inmemory import neighbors_in_memory
+from cccount_dist.similarity.localscores import reordered
 from flows.compute.clients import open_client
 from flows.stages.embed import embed
 from flows.stages.initialise import initialise
+from flows.stages.matches import matches
 from flows.stages.neighbors import neighbors
 from flows.stages.options import InitOptions
-from storage.schema import EMBEDDINGS, ENCODED, NEIGHBOR_INDEX
+from storage.schema import EMBEDDINGS, ENCODED, MATCHES, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY
 from storage.workspace import Workspace
 
 WAYS = (("efficientnet-lite0", "none"), ("efficientnet-lite0", "auto"), ("hog", "none"), ("hog", "auto"), ("composite", None))
@@ -39,6 +42,7 @@ SETS = ("C-Zoo", "GTSRB", "Omniglot", "AT&T")
 LISTS = 100  # neighbours kept, so that five of other tracks are among them
 SMALL = (96, 192, 480)
 DRAWS = 5
+QUERIES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,20 +159,49 @@ def small_ones(found: Pictures, vectors: dict[str, NDArray[np.float32]], name: s
         print(f"| {name}, {items} | {cells} |", flush=True)
 
 
+def with_matches(found: Pictures, kept: NDArray[np.bool_], folder: Path, client: distributed.Client) -> tuple[float, float]:
+    """Return the 1-NN accuracy of 200 queries through the stages: of the neighbour lists, and of these with local matches."""
+    chosen = np.flatnonzero(kept)
+    labels, tracks = found.labels[kept], found.tracks[kept]
+    encoded(Pictures([found.files[i] for i in chosen], labels, tracks), "composite", folder, client)
+    place = str(folder / "workspace")
+    with contextlib.redirect_stderr(io.StringIO()):
+        neighbors(place, k=min(LISTS, len(chosen) - 1), client=client)
+        matches(place, client=client)
+    opened = Workspace.open(place)
+    lists, similarity = opened.array(NEIGHBOR_INDEX).read(), opened.array(NEIGHBOR_SIMILARITY).read()
+    again = reordered(lists, similarity, opened.array(MATCHES).read())
+    queries = np.random.default_rng(1).choice(len(chosen), min(QUERIES, len(chosen)), replace=False)
+
+    def right(near: NDArray[np.int32]) -> float:
+        firsts = [next(j for j in near[i].tolist() if tracks[i] < 0 or tracks[j] != tracks[i]) for i in queries.tolist()]
+        return float(np.mean(labels[firsts] == labels[queries]))
+
+    return right(lists), right(again)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sets", nargs="*", default=SETS, choices=SETS)
     parser.add_argument("--small", action="store_true", help="small collections instead of whole ones and halves")
+    parser.add_argument("--local", action="store_true", help="local matches beside the vectors of composite")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as made, open_client("local", workers=2) as client:
-        if options.small:
+        if options.local:
+            print("| set, part: 1-NN of 200 | composite | and local matches |\n|---|---|---|")
+        elif options.small:
             print("| set, items | efficientnet-lite0: 5-NN, d' | composite and map: 5-NN, d' |\n|---|---|---|")
         else:
             ways = " | ".join(f"{encoder}, map {wanted or 'auto'}" for encoder, wanted in WAYS)
             print(f"| set, part: 5-NN, d' | {ways} |\n|---|{'---|' * len(WAYS)}")
         for name in options.sets:
             found = pictures(options.data, name)
+            if options.local:
+                for part, kept in halves(found.labels).items():
+                    before, after = with_matches(found, kept, Path(made, name, part), client)
+                    print(f"| {name}, {part} ({np.count_nonzero(kept):,}) | {before:.3f} | {after:.3f} |", flush=True)
+                continue
             names = ("efficientnet-lite0", "composite") if options.small else dict(WAYS)
             vectors = {encoder: encoded(found, encoder, Path(made, name, encoder), client) for encoder in names}
             if options.small:

@@ -61,6 +61,20 @@ PREVIOUS = ArraySpec(
     "previous.zarr", "float32", ("item", "dimension"), float("nan"),
     "what the encoder gave before items were added: kept until `cccount embed` has taken it over", "`cccount embed`",
 )  # fmt: skip
+FEATURES = ArraySpec(
+    "features.zarr", "int8", ("item", "point", "column"), -1,
+    "optional: up to 300 points of each picture: x, y, and 128 numbers for what is around; zeros behind the last point",
+    "`cccount matches`",
+)  # fmt: skip
+PREVIOUS_FEATURES = ArraySpec(
+    "previous-features.zarr", "int8", ("item", "point", "column"), -1,
+    "the same before items were added: kept until `cccount matches` has taken it over", "`cccount matches`",
+)  # fmt: skip
+MATCHES = ArraySpec(
+    "matches.zarr", "int16", ("item", "neighbor"), -1,
+    "optional: how many points of an item's picture and of each of its nearest match and lie alike; -1 without a neighbour",
+    "`cccount matches`",
+)  # fmt: skip
 SIMILARITY = ArraySpec(
     "similarity.zarr", "float16", ("tile_row", "column"), float("nan"),
     "optional: similarities of all pairs, tile after tile of the upper triangle of blocks; NaN where there is no pair",
@@ -76,7 +90,9 @@ def candidates(campaign: str) -> ArraySpec:
     )  # fmt: skip
 
 
-ARRAYS = (EMBEDDINGS, ENCODED, PREVIOUS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, DEGREE, SIMILARITY)
+ARRAYS = (
+    EMBEDDINGS, ENCODED, PREVIOUS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, DEGREE, SIMILARITY, FEATURES, PREVIOUS_FEATURES, MATCHES,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from cccount_dist.campaign.epochs import KNOWLEDGE, epoch_words
-from cccount_dist.campaign.inputs import Inputs, items_alone, load_inputs
+from cccount_dist.campaign.inputs import Inputs, items_alone, load_inputs, with_matches
 from cccount_dist.campaign.kind import KINDS, CampaignKind
 from cccount_dist.campaign.options import CampaignOptions, require_same
 from cccount_dist.campaign.outcome import CampaignOutcome
@@ -139,6 +139,8 @@ def read_inputs(
     else:
         with when_needed(progress, "Reading vectors", "vectors") as report:
             inputs = load_inputs(workspace, report)
+        if find_method(kind.name, method).takes("matches"):
+            inputs = with_matches(inputs, workspace)
     _require_memory(workspace, find_method(kind.name, method), parameters, inputs)
     return inputs
 

@@ -22,9 +22,11 @@ KNOWLEDGE = 1  # how what is known reaches the samplers of new campaigns and epo
 
 
 def changed_inputs(epoch: Epoch, inputs: Inputs) -> str | None:
-    """Say what is no longer as it was in the epoch: items, vectors or neighbours; None if everything is."""
+    """Say what is no longer as it was in the epoch: items, vectors, neighbours or local matches; None if everything is."""
     before = epoch.fingerprints or {}
     others = [name for name, expected in before.items() if inputs.fingerprints.get(name) != expected]
+    if before and "matches" in inputs.fingerprints and "matches" not in before:
+        others.append("matches")
     if not others:
         return None
     more = inputs.countable - (epoch.items or inputs.countable)
@@ -33,7 +35,7 @@ def changed_inputs(epoch: Epoch, inputs: Inputs) -> str | None:
     elif "embeddings" in others:
         said = "other vectors"
     else:
-        said = "other neighbours" if "degree" in others else "other items"
+        said = "other neighbours" if "degree" in others else "local matches" if "matches" in others else "other items"
     return f"{said} ({inputs.described})" if inputs.described else said
 
 

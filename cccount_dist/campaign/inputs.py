@@ -6,7 +6,7 @@ vectors stay on disk.
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cccount_dist.similarity.metrics import Metric, check_metric, prepare
 from storage.errors import WorkspaceError
 from storage.rowcache import row_cache
-from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX
+from storage.schema import DEGREE, EMBEDDINGS, MATCHES, NEIGHBOR_INDEX
 from storage.workspace import Workspace
 
 
@@ -28,6 +28,7 @@ class Inputs:
     fingerprints: dict[str, str]
     described: str = ""  # in a few words, for people
     mean_square: float | None = None  # mean squared distance of two items, if the metric is Euclidean (`metrics.py`)
+    matches: NDArray[np.int16] | None = None  # (n, m) with the first m neighbours, memory-mapped (`localmatches.py`)
 
     @property
     def countable(self) -> int:
@@ -60,6 +61,28 @@ def neighbor_lists(workspace: Workspace) -> NDArray[np.int32]:
     """Return the neighbours (n, k) of every item, most similar first, memory-mapped; -1 where a list is shorter."""
     found: NDArray[np.int32] = row_cache(workspace.array(NEIGHBOR_INDEX), workspace.cache_folder(), "neighbor-index")
     return found
+
+
+def has_matches(workspace: Workspace) -> bool:
+    """Whether there are local matches with the neighbours that are here now."""
+    if not workspace.has_array(MATCHES) or not workspace.has_array(NEIGHBOR_INDEX):
+        return False
+    index, found = workspace.array(NEIGHBOR_INDEX), workspace.array(MATCHES)
+    return not index.missing() and not found.missing() and found.attributes.get("neighbors") == index.fingerprint()
+
+
+def with_matches(inputs: Inputs, workspace: Workspace) -> Inputs:
+    """Return the inputs with local matches, where there are any: for methods that make use of them."""
+    if not has_matches(workspace):
+        return inputs
+    array = workspace.array(MATCHES)
+    found = row_cache(array, workspace.cache_folder(), "matches")
+    return replace(
+        inputs,
+        matches=found,
+        fingerprints={**inputs.fingerprints, "matches": array.fingerprint()},
+        described=f"{inputs.described}, local matches",
+    )
 
 
 def items_alone(workspace: Workspace) -> Inputs:

@@ -16,7 +16,7 @@ from cccount_dist.campaign.inputs import Inputs
 from storage.campaigns import CampaignFolder
 from storage.errors import CccountError
 from storage.lease import Lease
-from storage.schema import DEGREE, EMBEDDINGS
+from storage.schema import DEGREE, EMBEDDINGS, MATCHES
 from storage.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Resident:
 def _fingerprints(workspace: Workspace, inputs: Inputs) -> dict[str, str]:
     """The fingerprints that the inputs have now, as far as they can be read."""
     found = dict(inputs.fingerprints)
-    for name, spec in (("embeddings", EMBEDDINGS), ("degree", DEGREE)):
+    for name, spec in (("embeddings", EMBEDDINGS), ("degree", DEGREE), ("matches", MATCHES)):
         if name in found:
             try:
                 found[name] = workspace.array(spec).fingerprint()

@@ -24,7 +24,7 @@ from cccount_dist.sampling.frozen import Frozen, UnfrozenError
 from cccount_dist.sampling.thawing import thaw
 from storage.campaigns import CampaignFolder
 from storage.errors import CorruptionError, InputError, StoreError, WorkspaceError
-from storage.schema import NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, ArraySpec
+from storage.schema import MATCHES, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, ArraySpec
 from storage.stamp import intact
 from storage.version import __version__
 
@@ -157,7 +157,7 @@ def _neighbors(folder: CampaignFolder) -> Mapping[str, str]:
         except (WorkspaceError, InputError, CorruptionError):  # it is not there, or not whole: whoever needs it says so
             return ""
 
-    return {spec.name: fingerprint(spec) for spec in (NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY)}
+    return {spec.name: fingerprint(spec) for spec in (NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, MATCHES)}
 
 
 __all__ = ["keep_outcome", "last_outcome"]

@@ -43,6 +43,7 @@ class GroupingInputs:
     consensus: "NDArray[np.uint16] | None" = None  # of hacc: labels of k-means runs that were computed before
     usable: "NDArray[np.bool_] | None" = None  # (n,) items that may be asked about; None: those that have neighbours
     overlap: int = 1  # people who settle each answer
+    matches: "NDArray[np.int16] | None" = None  # (n, m) local matches with the first m neighbours, where pictures were compared
 
     @property
     def present(self) -> "NDArray[np.int64]":
@@ -81,13 +82,15 @@ def _hacc(inputs: GroupingInputs, given: HaccParameters) -> "Sampler[Grouping]":
 
 def _evidence(inputs: GroupingInputs, given: EvidenceParameters) -> "Sampler[Grouping]":
     from cccount_dist.clustering.evidence.evidence_sampler import evidence_sampler
+    from cccount_dist.similarity.localscores import reordered
 
     # Where several people settle each answer it is better than single ones, of which gold answers tell.
     settled = inputs.overlap > 1 and "wrong_answers" not in inputs.parameters
     rates = given_rates(f"{1 - CONFIDENT:.2f},{1 - CONFIDENT:.2f}" if settled else given.wrong_answers)
-    return evidence_sampler(
-        inputs.vectors, inputs.neighbors, stop=given.stop, steady=given.steady, rates=rates, most_open=given.open
-    )
+    lists = inputs.neighbors
+    if inputs.matches is not None:
+        lists = reordered(lists, inputs.similarity, inputs.matches)
+    return evidence_sampler(inputs.vectors, lists, stop=given.stop, steady=given.steady, rates=rates, most_open=given.open)
 
 
 def _apc(inputs: GroupingInputs, given: ApcParameters) -> "Sampler[Grouping]":
@@ -102,7 +105,12 @@ def _catalogue(inputs: GroupingInputs, given: CatalogueParameters) -> "Sampler[G
 
     rates = given_rates(given.wrong_answers)
     return CatalogueSampler(
-        inputs.vectors, inputs.neighbors, inputs.seed, given, None if rates is None else SheetRates.of(*rates)
+        inputs.vectors,
+        inputs.neighbors,
+        inputs.seed,
+        given,
+        None if rates is None else SheetRates.of(*rates),
+        inputs.matches,
     )
 
 
@@ -155,12 +163,13 @@ _ON_VECTORS: tuple[Need, ...] = ("vectors", "neighbors")
 for _method in (
     Method(
         DEFAULT, KIND, "Weighs all answers and similarities; never told K, allows for wrong answers.", _evidence,
-        EvidenceParameters, _ON_VECTORS, checks="gold", prepares=True, started=_started, memory=projected.blocks,
+        EvidenceParameters, _ON_VECTORS, ("matches",), checks="gold", prepares=True, started=_started, memory=projected.blocks,
         explained="Answers are evidence: they teach a model which blocks of similar items are one, and can be out-voted.",
     ),
     Method(
         "catalogue", KIND, "By sheets of one anchor and up to 24 cells; never told K, measures its own quality.", _catalogue,
-        CatalogueParameters, _ON_VECTORS, prepares=True, measures=True, started=_started_sheets, memory=projected.catalogue,
+        CatalogueParameters, _ON_VECTORS, ("matches",), prepares=True, measures=True, started=_started_sheets,
+        memory=projected.catalogue,
         explained="Sheets: one anchor and up to 24 cells, mark all that are the same; random pages measure how good it is.",
     ),
     Method(

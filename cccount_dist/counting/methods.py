@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cccount_dist.counting.result import CountResult
+    from cccount_dist.similarity.localscores import LocalScores
     from cccount_dist.similarity.sharp import SharpRows
 
 KIND = "count"
@@ -53,6 +54,7 @@ class CountingInputs:
     level: float
     mean_square: float | None = None  # the Euclidean scale, if that is the metric
     sharp: "Callable[[], SharpRows] | None" = None  # makes the rows of the second space, where there are neighbour lists
+    local: "LocalScores | None" = None  # of pictures that were compared, where they were
     earlier: tuple[int, ...] = ()  # how many items there were before the collection grew, the oldest number first
 
 
@@ -89,7 +91,7 @@ def _paper(name: str) -> "Callable[[CountingInputs, object], Sampler[CountResult
 for _method in (
     Method(
         DEFAULT, KIND, "Places items one after another among the clusters that were seen; narrow, and allows for wrong answers.",
-        _placing, PlacingParameters, ("vectors",), ("neighbors",), checks="all", started=_started_placing,
+        _placing, PlacingParameters, ("vectors",), ("neighbors", "matches"), checks="all", started=_started_placing,
         memory=projected.placing, title="Placing random items", explained=explained.PLACING,
     ),
     Method(
@@ -157,6 +159,7 @@ def make_counter(
     parameters: Mapping[str, Scalar] | None = None,
     mean_square: float | None = None,
     sharp: "Callable[[], SharpRows] | None" = None,
+    local: "LocalScores | None" = None,
     earlier: tuple[int, ...] = (),
 ) -> "Sampler[CountResult]":
     """Return a new sampler of the number of clusters.
@@ -169,8 +172,9 @@ def make_counter(
     parameters : of this method alone; what is not given has its default
     mean_square : the mean squared distance of two items, if the metric is Euclidean (`metrics.EuclideanScale`)
     sharp : makes the rows of a second space (`similarity/sharp.py`), for placing with the parameter `space=sharp`
+    local : scores of local matches between pictures (`similarity/localscores.py`), for placing
     earlier : how many items there were before the collection grew, the oldest number first: their order is kept (`order.py`)
     """
     found = counting_method(method)
-    inputs = CountingInputs(vectors, degree, seed, level, mean_square, sharp, earlier)
+    inputs = CountingInputs(vectors, degree, seed, level, mean_square, sharp, local, earlier)
     return found.build(inputs, found.read(parameters or {}))

@@ -34,6 +34,7 @@ from cccount_dist.review.models import (
     FlagBody,
     Nothing,
     OutlookInfo,
+    PointsInfo,
     Problem,
     ReceiptInfo,
     Recent,
@@ -46,6 +47,7 @@ from cccount_dist.review.models import (
 from cccount_dist.review.pace import ANSWERS_A_MINUTE, Pace
 from cccount_dist.review.pagefiles import page_files
 from cccount_dist.review.pictures import BusyError, Picture, Side
+from cccount_dist.review.points import shared_points
 from cccount_dist.review.sheets import Receipt
 from cccount_dist.review.signin import COOKIE, COOKIE_SECONDS, Door, address_of
 from storage.errors import CccountError, ConflictError, InputError, StoreError
@@ -276,6 +278,17 @@ def _reviewing(desks: Desks, door: Door, watcher: Watcher, bell: Bell) -> APIRou
     @router.get("/api/{campaign}/standing")
     async def standing(at: At) -> JSONResponse:
         return JSONResponse(await run_in_threadpool(lambda: jsonable_encoder(asdict(at.desk.standing()))))
+
+    @router.get("/api/{campaign}/points")
+    async def points(
+        at: At, first: Annotated[int, Query(ge=0, le=2**53)], second: Annotated[int, Query(ge=0, le=2**53)]
+    ) -> PointsInfo:
+        items = desks.items.with_item(max(first, second)).items
+        known = max(first, second) < items
+        found = await run_in_threadpool(shared_points, at.desk.folder.workspace, first, second) if known else None
+        if found is None:
+            raise HTTPException(404, "these pictures were not compared point by point: that is done by cccount matches")
+        return PointsInfo(points=found)
 
     async def picture(item: int, side: Side) -> Picture:
         """It is looked for again where it may have moved to."""

@@ -35,6 +35,12 @@ class Nothing(_Model):
     """A body without content."""
 
 
+class PointsInfo(_Model):
+    """Points that two pictures share: x, y in the first and x, y in the second, as shares of their width and height."""
+
+    points: list[tuple[float, float, float, float]]
+
+
 class CampaignInfo(_Model):
     """A campaign that people answer. `noun` is what is counted, for one and for many; null: the user gave no word."""
 

@@ -15,7 +15,7 @@ from cccount_dist.sampling.types import Sampler
 from storage.errors import InputError
 from storage.settings import Scalar
 
-Need = Literal["vectors", "neighbors", "degrees", "clusters", "ratings"]
+Need = Literal["vectors", "neighbors", "degrees", "clusters", "ratings", "matches"]
 AUTO = "auto"
 PAPER = "paper"  # the preset that is the printed algorithm with the printed numbers
 
@@ -43,7 +43,7 @@ class Method:
     help : one line for people
     build : makes the sampler from the kind's inputs and this method's parameters
     parameters : an `Options` class: name, type, default, range and help of each
-    needs : `vectors`, `neighbors`, `degrees` of the collection, `clusters` (K must be told), `ratings` (people rate on a scale)
+    needs : `vectors`, `neighbors`, `degrees`, `matches` of the collection, `clusters` (K must be told), `ratings` (people rate)
     may_use : what it can make use of but does without
     paper : where it was published
     checks : whether the sampler is told gold answers, and (`all`) repeated ones too, to learn how often people err

@@ -1,4 +1,4 @@
-"""Commands that make a workspace and prepare it: init, extend, bursts, embed, neighbors."""
+"""Commands that make a workspace and prepare it: init, extend, bursts, embed, neighbors, matches."""
 
 from typing import Annotated, Any
 
@@ -7,8 +7,8 @@ import typer
 from cccount_dist.options import Value, declared
 from flows.commands.common import Json, Workspace, Yes, agreed, show
 from flows.commands.declared import add_command, keyword, required, stage_command, told
-from flows.stages.options import EmbedOptions, ExtendOptions, InitOptions, NeighborsOptions
-from flows.stages.registry import EMBED, INIT, NEIGHBORS
+from flows.stages.options import EmbedOptions, ExtendOptions, InitOptions, MatchesOptions, NeighborsOptions
+from flows.stages.registry import EMBED, INIT, MATCHES, NEIGHBORS
 
 app = typer.Typer(rich_markup_mode="rich")
 
@@ -38,6 +38,12 @@ def _before_neighbors(workspace: str, given: dict[str, Value], yes: bool) -> Non
     from flows.stages.consequences import of_neighbors
 
     agreed(of_neighbors(workspace, NeighborsOptions.read(given)), "there will be other neighbours", yes)
+
+
+def _before_matches(workspace: str, given: dict[str, Value], yes: bool) -> None:
+    from flows.stages.consequences import of_matches
+
+    agreed(of_matches(workspace, MatchesOptions.read(given)), "there will be local matches to look at", yes)
 
 
 _EXTEND = """Add images or vectors to a workspace. Campaigns go on over them: new items are drawn into their random order.
@@ -72,3 +78,4 @@ def bursts(
 
 stage_command(app, EMBED, _before_embed)
 stage_command(app, NEIGHBORS, _before_neighbors)
+stage_command(app, MATCHES, _before_matches)

@@ -60,7 +60,7 @@ class Diagnosis(Outcome):
 def doctor(options: ComputeOptions) -> Diagnosis:
     """Try everything."""
     needed = [_versions(), _tried("store", _store), _tried("cluster", lambda: _cluster(options))]
-    checks = [*needed, *_encoders(), _approximate(), _prefect()]
+    checks = [*needed, *_encoders(), _approximate(), _local(), _prefect()]
     return Diagnosis(all(one.ok for one in checks if one.needed), checks)
 
 
@@ -124,6 +124,15 @@ def _approximate() -> Check:
     import faiss
 
     return _check("engine approximate", f"faiss {faiss.__version__}", needed=False)
+
+
+def _local() -> Check:
+    from cccount_dist.embedding.localfeatures import require_opencv
+
+    try:
+        return _check("local matches", f"OpenCV {require_opencv()}", needed=False)
+    except CccountError as error:
+        return _check("local matches", str(error), ok=False, needed=False)
 
 
 def _prefect() -> Check:

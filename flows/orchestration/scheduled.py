@@ -122,6 +122,7 @@ def pipeline(
     compute: Given | None = None,
     embed: Given | None = None,
     neighbors: Given | None = None,
+    matches: Given | None = None,
     campaign: list[Given] | None = None,
     schedule: Given | None = None,
 ) -> JobOutcome:
@@ -131,6 +132,7 @@ def pipeline(
         "compute": compute,
         "embed": embed,
         "neighbors": neighbors,
+        "matches": matches,
         "campaign": campaign,
         "schedule": schedule,
     }

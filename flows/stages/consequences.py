@@ -7,11 +7,12 @@ of the arrays and the small files of the campaigns.
 from collections.abc import Sequence
 
 from cccount_dist.campaign.inputs import items_alone
-from flows.stages import embed, neighbors
-from flows.stages.options import EmbedOptions, NeighborsOptions
+from cccount_dist.sampling.methods import find_method
+from flows.stages import embed, matches, neighbors
+from flows.stages.options import EmbedOptions, MatchesOptions, NeighborsOptions
 from storage.campaigns import CampaignFolder
 from storage.errors import CccountError
-from storage.schema import DEGREE, EMBEDDINGS, ArraySpec
+from storage.schema import DEGREE, EMBEDDINGS, MATCHES, ArraySpec
 from storage.workspace import Workspace
 
 
@@ -37,6 +38,18 @@ def of_neighbors(workspace: str, options: NeighborsOptions) -> list[str]:
     if not found or neighbors.standing(workspace, **same) == "complete":  # type: ignore[arg-type]
         return []
     return found
+
+
+def of_matches(workspace: str, options: MatchesOptions) -> list[str]:
+    """Campaigns that will look at local matches, or at others than now."""
+    opened = Workspace.open(workspace)
+    found = [name for name in resting_on(opened, "degree") if _looks_at_matches(CampaignFolder(opened, name))]
+    return found if found and matches.standing(workspace, nearest=options.nearest) != "complete" else []
+
+
+def _looks_at_matches(folder: CampaignFolder) -> bool:
+    settings = folder.settings()
+    return find_method(settings.kind, settings.method).takes("matches")
 
 
 def resting_on(workspace: Workspace, *inputs: str) -> list[str]:
@@ -68,11 +81,11 @@ def _rests(folder: CampaignFolder, inputs: Sequence[str], present: dict[str, str
 def _present(workspace: Workspace) -> dict[str, str]:
     """The fingerprints of the inputs that are whole."""
     found = dict(items_alone(workspace).fingerprints)
-    arrays: dict[str, ArraySpec] = {"embeddings": EMBEDDINGS, "degree": DEGREE}
+    arrays: dict[str, ArraySpec] = {"embeddings": EMBEDDINGS, "degree": DEGREE, "matches": MATCHES}
     for name, spec in arrays.items():
         if workspace.has_array(spec) and not workspace.array(spec).missing():
             found[name] = workspace.array(spec).fingerprint()
     return found
 
 
-__all__ = ["of_embedding", "of_extending", "of_neighbors", "resting_on", "words"]
+__all__ = ["of_embedding", "of_extending", "of_matches", "of_neighbors", "resting_on", "words"]

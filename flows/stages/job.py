@@ -16,12 +16,13 @@ from cccount_dist.campaign.options import require_same
 from cccount_dist.campaign.outcome import Outcome, optional
 from cccount_dist.campaign.reporting import is_current
 from cccount_dist.embedding.encoders import open_encoder
+from cccount_dist.embedding.localfeatures import require_opencv
 from cccount_dist.options import Options, Value
 from flows.compute.logs import logged
 from flows.stages.campaigns import Statuses
 from flows.stages.initialise import is_unfinished, require_source
 from flows.stages.jobfile import CampaignJob, Job
-from flows.stages.registry import EMBED, INIT, NEIGHBORS, REPORT, Stage, stages
+from flows.stages.registry import EMBED, INIT, MATCHES, NEIGHBORS, REPORT, Stage, stages
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError
 from storage.workspace import Workspace
@@ -88,6 +89,9 @@ def check_job(job: Job) -> None:
     if job.wants_embed and job.embed.encoder != "given" and not (job.collection and job.collection.embeddings):
         with _explained(job, "embed"):
             open_encoder(job.embed.encoder)
+    if job.wants_matches:
+        with _explained(job, "matches"):
+            require_opencv()
     if not Workspace.exists(job.workspace):
         if job.collection is None:
             where.refuse((), f"[collection] is missing: {job.workspace} is not there yet, and nothing says what is in it")
@@ -110,6 +114,7 @@ def run_job(job: Job, do: Doing = plainly) -> JobOutcome:
     """Do what is missing."""
     check_job(job)
     runs = [_initialised(job, do), _embedded(job, do), _neighbored(job, do)]
+    runs += [_matched(job, do)] if job.wants_matches else []
     runs += [_campaigned(job, one, do) for one in job.campaigns]
     opened = Workspace.open(job.workspace)
     folders = [CampaignFolder(opened, one.name) for one in job.campaigns]
@@ -126,6 +131,7 @@ def plan(job: Job) -> Plan:
             "init",
             *(["embed"] if job.wants_embed else []),
             *(["neighbors"] if job.wants_neighbors else []),
+            *(["matches"] if job.wants_matches else []),
             *(f"{one.options.kind} {one.name} ({one.options.chosen.name})" for one in job.campaigns),
             "report",
         ],
@@ -172,6 +178,16 @@ def _neighbored(job: Job, do: Doing) -> StageRun:
         if reached == "complete":
             return _told(StageRun("neighbors", "skipped", 0.0))
         return _run(job, do, NEIGHBORS, options, resumed=reached == "partial")
+
+
+def _matched(job: Job, do: Doing) -> StageRun:
+    from flows.stages.matches import standing
+
+    with _explained(job, "matches"):
+        reached = standing(job.workspace, nearest=job.matches.nearest)
+        if reached == "complete":
+            return _told(StageRun("matches", "skipped", 0.0))
+        return _run(job, do, MATCHES, job.matches, resumed=reached == "partial")
 
 
 def _campaigned(job: Job, one: CampaignJob, do: Doing) -> StageRun:

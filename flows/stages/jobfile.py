@@ -22,7 +22,7 @@ from cccount_dist.campaign.options import CampaignOptions
 from cccount_dist.options import Value, declared, from_folder
 from flows.compute.options import ComputeOptions, PreparingOptions, check_place
 from flows.stages.jobsections import CAMPAIGN, OWN_KEYS, SECTIONS, TOP, Table, checked_values, made, require_known, section_values
-from flows.stages.options import EmbedOptions, InitOptions, NeighborsOptions, ScheduleOptions
+from flows.stages.options import EmbedOptions, InitOptions, MatchesOptions, NeighborsOptions, ScheduleOptions
 from flows.stages.tomllines import Steps, Where, lines_of
 from storage.errors import InputError
 from storage.reading import read_regular, reading, reason
@@ -57,6 +57,7 @@ class Job:
     compute: ComputeOptions
     embed: EmbedOptions
     neighbors: NeighborsOptions
+    matches: MatchesOptions
     schedule: ScheduleOptions
     campaigns: tuple[CampaignJob, ...]
     content: Table  # the same as plain values, with paths as the file means them: what the Prefect flow `pipeline` takes
@@ -104,6 +105,7 @@ class Job:
             compute=made(where, "compute", ComputeOptions, compute),
             embed=made(where, "embed", EmbedOptions, {**values["embed"], **compute}),
             neighbors=made(where, "neighbors", NeighborsOptions, {**values["neighbors"], **compute}),
+            matches=made(where, "matches", MatchesOptions, {**values["matches"], **compute}),
             schedule=made(where, "schedule", ScheduleOptions, values["schedule"]),
             campaigns=campaigns,
             content=_content(place, values, given, campaigns),
@@ -115,7 +117,13 @@ class Job:
     @property
     def wants_neighbors(self) -> bool:
         """Whether somebody needs vectors and neighbours: a campaign, or whoever wrote the section."""
-        return "neighbors" in self.content or not self.campaigns or any(one.needs_vectors for one in self.campaigns)
+        said = "neighbors" in self.content or self.wants_matches
+        return said or not self.campaigns or any(one.needs_vectors for one in self.campaigns)
+
+    @property
+    def wants_matches(self) -> bool:
+        """Whether whoever wrote the file wants local matches: its section is there."""
+        return "matches" in self.content
 
     @property
     def wants_embed(self) -> bool:

@@ -7,9 +7,10 @@ from typing import Literal
 
 from cccount_dist.campaign.campaign import CampaignStatus
 from cccount_dist.campaign.hindrance import missing_input
+from cccount_dist.campaign.inputs import has_matches
 from cccount_dist.campaign.outcome import review_command
 from storage.arrays import ShardedArray
-from storage.schema import EMBEDDINGS, NEIGHBOR_INDEX, ArraySpec
+from storage.schema import EMBEDDINGS, MATCHES, NEIGHBOR_INDEX, ArraySpec
 from storage.workspace import Workspace
 
 
@@ -36,7 +37,17 @@ def made_so_far(workspace: Workspace) -> list[StageState]:
             NEIGHBOR_INDEX,
             lambda array: f"{array.shape[1]:,} for each item, by {array.attributes.get('metric')} similarity{_stale(workspace)}",
         ),
+        *_asked_for(workspace),
     ]
+
+
+def _asked_for(workspace: Workspace) -> list[StageState]:
+    """Local matches are only spoken of where somebody wanted them."""
+    if not workspace.has_array(MATCHES):
+        return []
+    of_now = has_matches(workspace)
+    stale = "" if of_now else "; not of the present neighbours"
+    return [_of_array(workspace, "matches", MATCHES, lambda array: f"with the {array.shape[1]:,} nearest of each item{stale}")]
 
 
 def _stale(workspace: Workspace) -> str:

@@ -155,6 +155,13 @@ class NeighborsOptions(ComputeOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MatchesOptions(ComputeOptions):
+    """Points that pictures share with their nearest."""
+
+    nearest: Annotated[int, Option("Neighbours of each item that its picture is compared with.", least=1, rule="at least 1")] = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions(Options):
     """Which reports are written again if their answers have changed."""
 

@@ -12,7 +12,7 @@ from cccount_dist.campaign.kind import KINDS
 from cccount_dist.campaign.outcome import Outcome
 from cccount_dist.options import Declared, Options, Value, declared, listed
 from flows.compute.options import PreparingOptions
-from flows.stages.options import AdvanceOptions, EmbedOptions, InitOptions, NeighborsOptions, ReportOptions
+from flows.stages.options import AdvanceOptions, EmbedOptions, InitOptions, MatchesOptions, NeighborsOptions, ReportOptions
 from storage.errors import InputError
 
 
@@ -90,6 +90,15 @@ def _neighbors(workspace: str, _: str | None, options: NeighborsOptions) -> Outc
         )
 
 
+def _matches(workspace: str, _: str | None, options: MatchesOptions) -> Outcome:
+    from cccount_dist.embedding.localfeatures import require_opencv
+    from flows.stages.matches import matches
+
+    require_opencv()  # before a cluster is started in vain
+    with options.client() as client:
+        return matches(workspace, nearest=options.nearest, client=client)
+
+
 def _campaign(workspace: str, campaign: str, options: Any, preparing: PreparingOptions | None = None) -> Outcome:
     from flows.stages.campaigns import run_campaign
 
@@ -146,6 +155,18 @@ NEIGHBORS = Stage(
     (NeighborsOptions,),
     _neighbors,
 )
+MATCHES = Stage(
+    "matches",
+    """Look for points that the pictures of near neighbours share: a second score where pictures have texture.
+
+    Needs `pip install 'cccount[local]'`. Optional: campaigns that are started afterwards use what it finds as far as answers show
+    that it is worth something.
+
+    Example: cccount matches census
+    """,
+    (MatchesOptions,),
+    _matches,
+)
 ADVANCE = Stage(
     "advance",
     """Advance a campaign by one step: what a scheduled run does.
@@ -182,4 +203,4 @@ def campaign_stages() -> list[Stage]:
 
 def stages() -> dict[str, Stage]:
     """Every stage by its name, in the order in which they are run."""
-    return {one.name: one for one in (EMBED, NEIGHBORS, *campaign_stages(), ADVANCE, VERIFY)}
+    return {one.name: one for one in (EMBED, NEIGHBORS, MATCHES, *campaign_stages(), ADVANCE, VERIFY)}

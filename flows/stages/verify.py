@@ -16,7 +16,7 @@ from storage.campaigns import CampaignFolder
 from storage.errors import CccountError, CorruptionError, FormatError, WorkspaceError
 from storage.objects import Objects, open_objects
 from storage.problems import Problem
-from storage.schema import ARRAYS, DEGREE, EMBEDDINGS
+from storage.schema import ARRAYS, DEGREE, EMBEDDINGS, MATCHES, NEIGHBOR_INDEX
 from storage.stored import declared
 from storage.workspace import Workspace
 
@@ -48,6 +48,7 @@ def verify(workspace: str) -> Verified:
         with progress("Verifying", _shards(opened), "shards") as update:
             problems = list(opened.problems(lambda: update(next(done))))
         problems += _stale_neighbours(opened)
+        problems += _stale_matches(opened)
         problems += _lost_pictures(opened)
         for name in opened.campaigns():
             problems += kind_problems(CampaignFolder(opened, name))
@@ -114,5 +115,16 @@ def _stale_neighbours(workspace: Workspace) -> Iterator[Problem]:
             if not embeddings.missing() and degree.attributes.get("embeddings") != embeddings.fingerprint():
                 where = f"{workspace.location}/{DEGREE.name}"
                 yield Problem(where, "was computed from other embeddings than are here now", "run `cccount neighbors` again")
+    except (CorruptionError, FormatError):  # said already
+        return
+
+
+def _stale_matches(workspace: Workspace) -> Iterator[Problem]:
+    try:
+        if workspace.has_array(MATCHES) and workspace.has_array(NEIGHBOR_INDEX):
+            index, found = workspace.array(NEIGHBOR_INDEX), workspace.array(MATCHES)
+            if not index.missing() and found.attributes.get("neighbors") != index.fingerprint():
+                where = f"{workspace.location}/{MATCHES.name}"
+                yield Problem(where, "was computed for other neighbours than are here now", "run `cccount matches` again")
     except (CorruptionError, FormatError):  # said already
         return

@@ -19,6 +19,7 @@ from flows.stages import browse as browsing
 from flows.stages import campaigns
 from flows.stages import embed as embedding
 from flows.stages import initialise as initialising
+from flows.stages import matches as matching
 from flows.stages import neighbors as neighbours
 from flows.stages import verify as verification
 from flows.stages.options import ExtendOptions, InitOptions
@@ -101,6 +102,10 @@ def embed(workspace: str, *, client: distributed.Client, **options: Any) -> Json
 
 def neighbors(workspace: str, *, client: distributed.Client, **options: Any) -> Json:
     return neighbours.neighbors(workspace, client=client, **options).json()
+
+
+def matches(workspace: str, *, client: distributed.Client, **options: Any) -> Json:
+    return matching.matches(workspace, client=client, **options).json()
 
 
 def verify(workspace: str) -> Json:

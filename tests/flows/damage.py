@@ -17,13 +17,13 @@ from storage.gold import write_gold
 from storage.handouts import Handout, Handouts
 from storage.lease import Lease
 from storage.picturecache import PictureCache
-from storage.schema import GOLD, PREVIOUS
+from storage.schema import GOLD, PREVIOUS, PREVIOUS_FEATURES
 from storage.scratch import write_arrays
 from storage.snapshots import BLOBS
 from storage.stamp import stamped
 from storage.upgrade import upgrade
 from storage.workspace import Workspace
-from tests.flows.calls import browse, embed, initialise, neighbors, stage, write_reports
+from tests.flows.calls import browse, embed, initialise, matches, neighbors, stage, write_reports
 from tests.flows.conftest import digits
 from tests.storage.rows import numbered
 
@@ -45,7 +45,10 @@ def everything(home: Path) -> Path:
     ):
         embed(place, encoder="hog", components=8, client=client)
         neighbors(place, k=5, store_similarity=True, client=client)
+        matches(place, client=client)
     workspace = Workspace.open(place)
+    shape = (ITEMS, 3, 4)
+    workspace.create_array(PREVIOUS_FEATURES, shape, attributes={}).write_shard(0, np.ones(shape, np.int8))
     workspace.create_array(PREVIOUS, (ITEMS, 2), attributes={}).write_shard(0, np.ones((ITEMS, 2), np.float32))
     _campaigns(workspace)
     for name in ("ana", "bo"):

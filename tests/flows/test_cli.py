@@ -10,7 +10,7 @@ from storage.version import __version__
 from tests.flows.conftest import cccount
 
 COMMANDS = [
-    ["init"], ["extend"], ["bursts"], ["embed"], ["neighbors"], ["count"], ["cluster"], ["advance"], ["status"],
+    ["init"], ["extend"], ["bursts"], ["embed"], ["neighbors"], ["matches"], ["count"], ["cluster"], ["advance"], ["status"],
     ["answers", "export"], ["answers", "import"], ["annotators", "add"], ["annotators", "list"],
     ["annotators", "remove"], ["gold", "import"], ["report"], ["verify"], ["demo"], ["doctor"],
 ]  # fmt: skip

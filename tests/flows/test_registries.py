@@ -13,7 +13,7 @@ from flows.compute.options import ComputeOptions
 from flows.serving.options import ReviewOptions
 from flows.stages.benchmarkoptions import BenchmarkOptions
 from flows.stages.methods import list_methods
-from flows.stages.options import EmbedOptions, ExtendOptions, InitOptions, NeighborsOptions
+from flows.stages.options import EmbedOptions, ExtendOptions, InitOptions, MatchesOptions, NeighborsOptions
 from flows.stages.registry import stages
 from storage.settings import Goal
 from storage.stored import declared as declared_as
@@ -63,8 +63,8 @@ def test_a_kind_is_a_command_a_flow_and_known_to_verify(kind: CampaignKind[objec
 
 @pytest.mark.parametrize(
     "options",
-    [*(kind.options for kind in KINDS), ComputeOptions, EmbedOptions, ExtendOptions, InitOptions, NeighborsOptions, ReviewOptions,
-     BenchmarkOptions],
+    [*(kind.options for kind in KINDS), ComputeOptions, EmbedOptions, ExtendOptions, InitOptions, MatchesOptions,
+     NeighborsOptions, ReviewOptions, BenchmarkOptions],
     ids=lambda options: options.__name__,
 )  # fmt: skip
 def test_every_option_has_its_line_of_help_and_a_default_that_is_allowed(options: type) -> None:

@@ -67,8 +67,8 @@ def best_seed(state: State, order: NDArray[np.int64], taken: NDArray[np.bool_], 
         return 0.0, -1
     slope, shift = state.fit.platt[ON_SEED].tolist()
     value = _seed_values(
-        np.sort(free), space.lists, space.apart, label, taken, clear, state.rows.chance, state.rows.new, state.rows.norm,
-        state.fit.weight, slope, shift, state.cells,
+        np.sort(free), space.lists, space.apart, space.local, label, taken, clear, state.rows.chance, state.rows.new,
+        state.rows.norm, state.fit.weight, slope, shift, state.cells,
     )  # fmt: skip
     best = int(np.argmax(value))
     return float(value[best]), int(np.sort(free)[best])
@@ -83,7 +83,7 @@ def seed_cells(
     cells = []
     for place, other in enumerate(space.lists[item].tolist()):
         if other >= 0 and clusters.label[other] < 0 and not taken[other]:
-            raw = _beside(space.apart, state.rows.norm, state.fit.weight, item, place, other)
+            raw = _beside(space.apart, space.local, state.rows.norm, state.fit.weight, item, place, other)
             value = _curve(raw, slope, shift) * clear[other]
             if value > WORTH_SHOWING / 2:
                 cells.append((-value, ITEM, other, raw))
@@ -102,10 +102,12 @@ def _curve(chance, slope, shift):
 
 
 @njit(**OPTIONS)
-def _beside(apart, norm, weight, u, place, j):
+def _beside(apart, local, norm, weight, u, place, j):
     """Return how likely j is the same as u, as if u were a cluster of one."""
     away = apart[u, place]
     score = -weight[0] * away / 2.0 - weight[1] * max(away - apart[j, 0], 0.0)
+    if len(weight) > 5:
+        score += weight[5] * local[u, place]
     return 1.0 / (1.0 + math.exp(min(max(norm[j] - score, -50.0), 50.0)))
 
 
@@ -151,7 +153,7 @@ def _fill_pairs(first, second, value, prior, values, ids, roles, chances):
 
 
 @njit(**OPTIONS)
-def _seed_values(free, lists, apart, label, taken, clear, chance, new, norm, weight, slope, shift, cells):
+def _seed_values(free, lists, apart, local, label, taken, clear, chance, new, norm, weight, slope, shift, cells):
     out = np.empty(len(free))
     found = np.empty(lists.shape[1] + chance.shape[1])
     for a in range(len(free)):
@@ -160,7 +162,7 @@ def _seed_values(free, lists, apart, label, taken, clear, chance, new, norm, wei
         for t in range(lists.shape[1]):
             j = lists[u, t]
             if j >= 0 and label[j] < 0 and not taken[j]:
-                found[count] = _curve(_beside(apart, norm, weight, u, t, j), slope, shift) * clear[j]
+                found[count] = _curve(_beside(apart, local, norm, weight, u, t, j), slope, shift) * clear[j]
                 count += 1
         for s in range(chance.shape[1]):
             found[count] = chance[u, s]

@@ -1,7 +1,8 @@
 """The candidate clusters of an item, and how likely each of them is, or a new one: compiled, for each item by itself.
 
 Candidates are the clusters of its 48 nearest items (the first 24) and the 8 clusters whose means are nearest: never all K.
-Each is scored by the distance to its mean, by that of its nearest member, by its size and by the votes. Because an item's row
+Each is scored by the distance to its mean, by that of its nearest member, by its size and by the votes; where pictures were
+compared, also by the best local match with one of its listed members. Because an item's row
 depends on nothing but its own candidates, rows that nothing touched need not be made again. Memory O(32 n); time O(32 p) an item.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -22,7 +23,7 @@ from cccount_dist.clustering.evidence.kernels import OPTIONS
 
 LISTED, MEANS = 24, 8  # candidates out of the neighbours, and nearest means
 WIDTH = LISTED + MEANS
-FEATURES = 3  # distance to the mean, to the nearest member, log size
+FEATURES = 3  # distance to the mean, to the nearest member, log size; a fourth one where there are local matches
 
 Floats = NDArray[np.float64]
 
@@ -31,7 +32,7 @@ Floats = NDArray[np.float64]
 class Scoring:
     """The weights of the features, of a new cluster (level and distance), and what a mark and a cell without one are worth."""
 
-    weight: Floats  # (5,)
+    weight: Floats  # (5,), or (6,) with that of local matches
     level: float  # added to "new"
     mark: float
     no_mark: float
@@ -87,8 +88,8 @@ def score(
     """Return the rows of some items. A placed item is judged without itself; with `leave`, without its cluster."""
     found = Rows.empty(len(items))
     _score(
-        items, leave, space.rows, space.lists, space.apart, means, clusters.label, clusters.centre, clusters.size, clusters.alias,
-        votes.head, votes.following, votes.cluster, votes.said, by.weight, by.level, by.mark, by.no_mark,
+        items, leave, space.rows, space.lists, space.apart, space.local, means, clusters.label, clusters.centre, clusters.size,
+        clusters.alias, votes.head, votes.following, votes.cluster, votes.said, by.weight, by.level, by.mark, by.no_mark,
         found.cluster, found.chance, found.new, found.norm,
     )  # fmt: skip
     return found
@@ -106,21 +107,22 @@ def touched(rows: Rows, space: Space, means: NDArray[np.int32], clusters: Cluste
 def features(
     items: Ints, space: Space, means: NDArray[np.int32], clusters: Clusters, *, leave: bool
 ) -> tuple[NDArray[np.int32], Floats, Floats]:
-    """Return candidates (m, 32), their features (m, 32, 3), and the distance to the nearest item (m,)."""
+    """Return candidates (m, 32), their features (m, 32, 3 or 4), and the distance to the nearest item (m,)."""
     cluster = np.full((len(items), WIDTH), -1, np.int32)
-    found = np.zeros((len(items), WIDTH, FEATURES))
+    found = np.zeros((len(items), WIDTH, FEATURES + (space.local.shape[1] > 0)))
     nearest = np.zeros(len(items))
     _all_features(
-        items, leave, space.rows, space.lists, space.apart, means, clusters.label, clusters.centre, clusters.size, clusters.alias,
-        cluster, found, nearest,
+        items, leave, space.rows, space.lists, space.apart, space.local, means, clusters.label, clusters.centre, clusters.size,
+        clusters.alias, cluster, found, nearest,
     )  # fmt: skip
     return cluster, found, nearest
 
 
 @njit(**OPTIONS)
-def _features(i, leave, rows, lists, apart, means, label, centre, size, alias, cluster, found):
+def _features(i, leave, rows, lists, apart, local, means, label, centre, size, alias, cluster, found):
     """Fill in candidates and features of item i; return how many there are."""
     own, count, k = label[i], 0, lists.shape[1]
+    compared = local.shape[1] > 0
     nearest = apart[i, 0]
     for t in range(k):
         if lists[i, t] < 0 or count == LISTED:
@@ -130,10 +132,15 @@ def _features(i, leave, rows, lists, apart, means, label, centre, size, alias, c
             continue
         known = False
         for s in range(count):
-            known = known or cluster[s] == c
+            if cluster[s] == c:
+                known = True
+                if compared:
+                    found[s, 3] = max(found[s, 3], local[i, t])
         if not known:
             cluster[count] = c
             found[count, 1] = apart[i, t] - nearest
+            if compared:
+                found[count, 3] = local[i, t]
             count += 1
     for t in range(means.shape[1]):
         if means[i, t] < 0:
@@ -147,6 +154,8 @@ def _features(i, leave, rows, lists, apart, means, label, centre, size, alias, c
         if not known:
             cluster[count] = c
             found[count, 1] = apart[i, k - 1] - nearest
+            if compared:
+                found[count, 3] = 0.0
             count += 1
     for s in range(count):
         c = cluster[s]
@@ -163,26 +172,28 @@ def _features(i, leave, rows, lists, apart, means, label, centre, size, alias, c
 
 
 @njit(**OPTIONS)
-def _all_features(items, leave, rows, lists, apart, means, label, centre, size, alias, cluster, found, nearest):
+def _all_features(items, leave, rows, lists, apart, local, means, label, centre, size, alias, cluster, found, nearest):
     for a in range(len(items)):
-        _features(items[a], leave, rows, lists, apart, means, label, centre, size, alias, cluster[a], found[a])
+        _features(items[a], leave, rows, lists, apart, local, means, label, centre, size, alias, cluster[a], found[a])
         nearest[a] = apart[items[a], 0]
 
 
 @njit(**OPTIONS)
 def _score(
-    items, leave, rows, lists, apart, means, label, centre, size, alias, head, following, voted, said, weight, level, mark,
-    no_mark, cluster, chance, new, norm,
+    items, leave, rows, lists, apart, local, means, label, centre, size, alias, head, following, voted, said, weight, level,
+    mark, no_mark, cluster, chance, new, norm,
 ):  # fmt: skip
-    found = np.zeros((cluster.shape[1], 3))
+    found = np.zeros((cluster.shape[1], 4))
     total = np.zeros(cluster.shape[1])
     for a in range(len(items)):
         i = items[a]
-        count = _features(i, leave, rows, lists, apart, means, label, centre, size, alias, cluster[a], found)
+        count = _features(i, leave, rows, lists, apart, local, means, label, centre, size, alias, cluster[a], found)
         fresh = weight[3] - weight[4] * apart[i, 0] + level
         top = fresh
         for s in range(count):
             total[s] = weight[2] * found[s, 2] - weight[0] * found[s, 0] - weight[1] * found[s, 1]
+            if len(weight) > 5:
+                total[s] += weight[5] * found[s, 3]
             place = head[i]
             while place >= 0:
                 if alias[voted[place]] == cluster[a, s]:

@@ -22,6 +22,7 @@ from cccount_dist.clustering.catalogue.clusters import Clusters
 from cccount_dist.clustering.catalogue.fitting import is_due, refitted
 from cccount_dist.clustering.catalogue.labels import labels_of
 from cccount_dist.clustering.catalogue.parameters import CatalogueParameters
+from cccount_dist.clustering.catalogue.posterior import PLAIN, START
 from cccount_dist.clustering.catalogue.quality import measured
 from cccount_dist.clustering.catalogue.rates import SheetRates
 from cccount_dist.clustering.catalogue.space import base_of, fitted
@@ -31,6 +32,7 @@ from cccount_dist.clustering.quality import Quality
 from cccount_dist.clustering.result import Grouping, numbered
 from cccount_dist.sampling.drive import PAGE_SECONDS
 from cccount_dist.sampling.types import Answer, OutsideAnswer, Question
+from cccount_dist.similarity.localscores import LocalScores
 from storage.errors import InputError
 
 SHEETS_AN_HOUR = 3600 / PAGE_SECONDS
@@ -45,6 +47,7 @@ class CatalogueSampler:
     neighbors : (n, k), most similar first; -1 for an item without a vector
     given : the parameters
     rates : how often cells are missed and falsely marked; None: learned
+    matches : (n, m) local matches with the first m neighbours; None where pictures were not compared
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class CatalogueSampler:
         seed: int,
         given: CatalogueParameters,
         rates: SheetRates | None = None,
+        matches: NDArray[np.int16] | None = None,
     ) -> None:
         self._present = np.flatnonzero(neighbors[:, 0] >= 0)
         self._items = len(neighbors)
@@ -62,11 +66,15 @@ class CatalogueSampler:
         number[self._present] = np.arange(len(self._present), dtype=np.int32)
         everybody = len(self._present) == self._items
         lists = neighbors if everybody else number[neighbors[self._present]]
-        base = base_of(vectors if everybody else vectors[self._present], lists)
+        local = None
+        if matches is not None:
+            local = LocalScores(lists, matches if everybody else matches[self._present])
+        base = base_of(vectors if everybody else vectors[self._present], lists, local)
         count = len(self._present)
         space = fitted(base, np.full(count, -1, np.int32), lists)
         clusters = Clusters.none(space.rows)
-        fit = Fit(space, nearest_means(space, clusters), rates=rates or SheetRates())
+        weight = START if local is not None else START[:PLAIN]
+        fit = Fit(space, nearest_means(space, clusters), weight.copy(), rates=rates or SheetRates())
         book = Book(clusters, Votes.none(count))
         self._state = State(base, fit, book, Rows.empty(count), np.ones(count), given.cells, given.random_every, seed)
         everything = np.arange(count)

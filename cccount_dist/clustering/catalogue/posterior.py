@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 
 from cccount_dist.clustering.catalogue.candidates import Floats
 
-START = np.array([0.05, 0.05, 0.5, -3.0, 0.05])  # weights before the first answer …
-SPREAD = np.array([0.02, 0.02, 0.5, 3.0, 0.02])  # … and how far from them they are expected
-LEAST = np.array([1e-3, 1e-3, 0.0, -np.inf, 0.0])
+# Weights before the first answer, and how far from them they are expected. The last is that of local matches, where there are
+# any: they count for nothing until answers show what they are worth, and never against a cluster.
+START = np.array([0.05, 0.05, 0.5, -3.0, 0.05, 0.0])
+SPREAD = np.array([0.02, 0.02, 0.5, 3.0, 0.02, 1.0])
+LEAST = np.array([1e-3, 1e-3, 0.0, -np.inf, 0.0, 0.0])
+PLAIN = 5  # of them without it
 _STEPS = 12
 _HALF_LIFE = 60.0  # glances after which what was said counts half: a kind of sheet that looked bad is tried again
 _RIDGE = 10.0
@@ -22,34 +25,36 @@ _NEW_ROUNDS = 40
 
 
 def fitted_weights(options: list[tuple[NDArray[np.int32], Floats, Floats, NDArray[np.int64], Floats]], start: Floats) -> Floats:
-    """Return the weights (5,) that explain the choices best, by Newton's method.
+    """Return the weights, (5,) or (6,) as `start`, that explain the choices best, by Newton's method.
 
-    options : each candidates (m, w), features (m, w, 3), distance to the nearest (m,), the right place (m,) with w for "new",
-        and the weight of each choice (m,)
+    options : each candidates (m, w), features (m, w, 3 or 4), distance to the nearest (m,), the right place (m,) with w for
+        "new", and the weight of each choice (m,)
     """
     designs = [_design(cluster, found, nearest) for cluster, found, nearest, _, _ in options]
     x, there = np.concatenate([one[0] for one in designs]), np.concatenate([one[1] for one in designs])
     right, importance = np.concatenate([one[3] for one in options]), np.concatenate([one[4] for one in options])
     w, every = start.copy(), np.arange(len(right))
+    prior, spread, least = START[: len(w)], SPREAD[: len(w)], LEAST[: len(w)]
     for _ in range(_STEPS):
         score = np.where(there, x @ w, -np.inf)
         chance = np.exp(score - score.max(axis=1, keepdims=True))
         chance /= chance.sum(axis=1, keepdims=True)
         mean = np.einsum("nk,nkd->nd", chance, x)
-        slope = (importance[:, None] * (x[every, right] - mean)).sum(axis=0) - (w - START) / SPREAD**2
+        slope = (importance[:, None] * (x[every, right] - mean)).sum(axis=0) - (w - prior) / spread**2
         apart = x - mean[:, None]
-        curve = np.einsum("nk,nkd,nke->de", chance * importance[:, None], apart, apart) + np.diag(1.0 / SPREAD**2)
+        curve = np.einsum("nk,nkd,nke->de", chance * importance[:, None], apart, apart) + np.diag(1.0 / spread**2)
         step = np.linalg.solve(curve, slope)
-        step *= min(1.0, 3.0 / max(float(np.abs(step / SPREAD).max()), 1e-12))
-        w = np.maximum(w + step, LEAST)
+        step *= min(1.0, 3.0 / max(float(np.abs(step / spread).max()), 1e-12))
+        w = np.maximum(w + step, least)
     return w
 
 
 def _design(cluster: NDArray[np.int32], found: Floats, nearest: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     rows, width = cluster.shape
-    x = np.zeros((rows, width + 1, 5))
+    x = np.zeros((rows, width + 1, PLAIN - 3 + found.shape[2]))
     x[:, :-1, :2] = -found[:, :, :2]
     x[:, :-1, 2] = found[:, :, 2]
+    x[:, :-1, PLAIN:] = found[:, :, 3:]
     x[:, -1, 3] = 1.0
     x[:, -1, 4] = -nearest
     there = np.concatenate([cluster >= 0, np.ones((rows, 1), np.bool_)], axis=1)
@@ -90,4 +95,4 @@ def _sigmoid(x: Floats) -> Floats:
     return np.asarray(1.0 / (1.0 + np.exp(-x)))
 
 
-__all__ = ["START", "fitted_level", "fitted_platt", "fitted_weights", "log_odds"]
+__all__ = ["PLAIN", "START", "fitted_level", "fitted_platt", "fitted_weights", "log_odds"]

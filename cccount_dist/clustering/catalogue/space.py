@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.clustering.distance import padded, squared_distance
 from cccount_dist.clustering.evidence.kernels import OPTIONS
+from cccount_dist.similarity.localscores import LocalScores
 from cccount_dist.similarity.whitening import mutual_scatter
 
 COMPONENTS = 128
@@ -40,6 +41,7 @@ class Base:
 
     rows: Rows  # (n, p)
     within: Matrix  # (p, p)
+    local: LocalScores | None = None  # of pictures that were compared, where they were
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,10 @@ class Space:
     rows: Rows  # (n, p)
     lists: Lists  # (n, k); -1 where a list is shorter
     apart: Rows  # (n, k)
+    local: Rows  # (n, k) score of local matches with each; (n, 0) where pictures were not compared
 
 
-def base_of(vectors: Rows, neighbors: Lists) -> Base:
+def base_of(vectors: Rows, neighbors: Lists, local: LocalScores | None = None) -> Base:
     """Return the components of vectors (n, d) with neighbour lists (n, j): both of items that all have a vector."""
     with threadpool_limits(1):  # sums in the same order whatever the number of cores
         some = _unit(vectors[:: -(-len(vectors) // _LEARNED_FROM)])
@@ -69,7 +72,7 @@ def base_of(vectors: Rows, neighbors: Lists) -> Base:
         near = overall if np.trace(overall) > 0.0 else np.eye(len(overall))
     if np.trace(overall) <= 0.0:
         overall = np.eye(len(near))
-    return Base(rows, (1 - TOTAL) * near + TOTAL * overall * (np.trace(near) / np.trace(overall)))
+    return Base(rows, (1 - TOTAL) * near + TOTAL * overall * (np.trace(near) / np.trace(overall)), local)
 
 
 def fitted(base: Base, label: NDArray[np.int32], lists: Lists) -> Space:
@@ -92,7 +95,16 @@ def fitted(base: Base, label: NDArray[np.int32], lists: Lists) -> Space:
         found = padded(found)
         k = min(NEIGHBORS, len(found) - 1)
         near = _all_pairs(found, k) if len(found) <= EXACT else _widened(lists, min(REACH, lists.shape[1]))
-    return Space(found, *_nearest(found, near, k))
+    lists, apart = _nearest(found, near, k)
+    return Space(found, lists, apart, _matching(base.local, lists))
+
+
+def _matching(local: LocalScores | None, lists: Lists) -> Rows:
+    """Return the local scores of the listed ones."""
+    if local is None:
+        return np.zeros((len(lists), 0), np.float32)
+    rows = local.rows
+    return np.asarray(_scores(rows.indptr, rows.indices, rows.data, lists))
 
 
 def _unit(rows: NDArray[np.floating]) -> Matrix:
@@ -110,6 +122,17 @@ def _all_pairs(rows: Rows, k: int) -> Lists:
         away[np.arange(len(block)), start + np.arange(len(block))] = np.inf
         found[start : start + 1024] = np.argpartition(away, k - 1, axis=1)[:, :k]
     return found
+
+
+@njit(**OPTIONS)
+def _scores(start, index, score, lists):
+    out = np.zeros(lists.shape, np.float32)
+    for i in range(len(lists)):
+        for t in range(lists.shape[1]):
+            for p in range(start[i], start[i + 1]):
+                if index[p] == lists[i, t]:
+                    out[i, t] = score[p]
+    return out
 
 
 @njit(**OPTIONS)

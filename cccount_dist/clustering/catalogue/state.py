@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cccount_dist.clustering.catalogue.candidates import Rows, Scoring, score
 from cccount_dist.clustering.catalogue.clusters import Clusters, Ints
-from cccount_dist.clustering.catalogue.posterior import START
+from cccount_dist.clustering.catalogue.posterior import PLAIN, START
 from cccount_dist.clustering.catalogue.rates import SheetRates
 from cccount_dist.clustering.catalogue.sheet import Sheet
 from cccount_dist.clustering.catalogue.space import Base, Space
@@ -59,7 +59,7 @@ class Fit:
 
     space: Space
     means: NDArray[np.int32]  # (n, 8)
-    weight: NDArray[np.float64] = field(default_factory=lambda: START.copy())
+    weight: NDArray[np.float64] = field(default_factory=lambda: START[:PLAIN].copy())
     level: float = 0.0
     platt: tuple[NDArray[np.float64], ...] = (np.array([1.0, 0.0]),) * 3
     rates: SheetRates = field(default_factory=SheetRates)

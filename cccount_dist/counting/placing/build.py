@@ -21,6 +21,7 @@ def build_placing(inputs: CountingInputs, given: PlacingParameters) -> PlacingSa
         lanes=given.lanes,
         fast=given.search == "fast",
         sharp=inputs.sharp() if inputs.sharp is not None and given.space == "sharp" else None,
+        local=inputs.local,
         earlier=inputs.earlier,
         same_pair=given.same_pair,
     )

@@ -37,11 +37,11 @@ def _curvature(
 
 
 class Chances:
-    """The regression and the comparisons that it was fitted on."""
+    """The regression and the comparisons that it was fitted on. The last `further` features count for nothing at first."""
 
-    def __init__(self, features: int) -> None:
-        similarities = features - len(_START)
-        self.weights = np.array(_START + (_START_SPACES / similarities,) * similarities)
+    def __init__(self, features: int, further: int = 0) -> None:
+        similarities = features - len(_START) - further
+        self.weights = np.array(_START + (_START_SPACES / similarities,) * similarities + (0.0,) * further)
         self._rows = np.empty((1024, features))
         self._same = np.empty(1024, np.bool_)
         self._count = 0

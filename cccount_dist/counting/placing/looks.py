@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.counting.placing.foundclusters import Clusters
+from cccount_dist.similarity.localscores import LocalScores
 from cccount_dist.similarity.rows import LANES, sum_lanes
 from cccount_dist.similarity.sharp import SharpRows
 
@@ -110,7 +111,8 @@ class _View:
 class Looks:
     """What the items drawn so far look like, by slot: 0 for the first item that was looked at, and so on.
 
-    Features are 1, the log of the size, and in each space the largest and the mean similarity to the members.
+    Features are 1, the log of the size, and in each space the largest and the mean similarity to the members; then, where
+    pictures were compared, the largest score of local matches with a member.
     """
 
     def __init__(
@@ -119,14 +121,21 @@ class Looks:
         order: NDArray[np.int64],
         mean_square: float | None = None,
         sharp: SharpRows | None = None,
+        local: LocalScores | None = None,
     ) -> None:
         pilot = order[:PILOT].tolist()
         self._views = [_View(GivenRows(vectors).row, pilot, -1.0 if mean_square is None else mean_square)]
         if sharp is not None:
             self._views.append(_View(sharp.row, pilot, -1.0))
-        self.features = 2 + 2 * len(self._views)
+        self._local = local
+        self.features = 2 + 2 * len(self._views) + self.further
         self._slots: dict[int, int] = {}
         self.items: list[int] = []
+
+    @property
+    def further(self) -> int:
+        """How many features stand behind the similarities, whose worth only answers can tell."""
+        return 0 if self._local is None else 1
 
     def slot(self, item: int) -> int:
         """Return the slot of an item, looking at it if that is new."""
@@ -145,4 +154,16 @@ class Looks:
         best = np.zeros(len(out), np.int64)
         for number, view in enumerate(self._views):
             best = view.against(slot, clusters, first, out[:, 2 + 2 * number : 4 + 2 * number])
+        if self._local is not None:
+            out[:, -1] = self._matching(self._local, slot, clusters, first)
         return out, best
+
+    def _matching(self, local: LocalScores, slot: int, clusters: Clusters, first: int) -> NDArray[np.float64]:
+        """Return the largest local score of an item with the members that are held of each cluster."""
+        by_slot = np.zeros(len(self.items) + 1)
+        for other, score in zip(*(column.tolist() for column in local.of(self.items[slot])), strict=True):
+            by_slot[self._slots.get(other, -1)] = score
+        by_slot[-1] = 0.0  # of items that were not drawn
+        members, held = clusters.members[first : len(clusters)], clusters.held[first : len(clusters)]
+        there = np.arange(members.shape[1]) < held[:, None]
+        return np.asarray(np.where(there, by_slot[np.where(there, members, -1)], 0.0).max(axis=1, initial=0.0))

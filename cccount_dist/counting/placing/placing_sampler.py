@@ -28,6 +28,7 @@ from cccount_dist.counting.result import CountResult
 from cccount_dist.counting.richness import richness
 from cccount_dist.sampling.errorrates import EXACT, GivenRates
 from cccount_dist.sampling.types import Answer, KnownAnswer, Question, RepeatedAnswer
+from cccount_dist.similarity.localscores import LocalScores
 from cccount_dist.similarity.sharp import SharpRows
 from storage.errors import InputError
 
@@ -47,6 +48,7 @@ class PlacingSampler:
     lanes : items under way at once; more than 16 at most so many, begun when questions are wanted
     fast : skip clusters that an item is hardly in, where that is safe (`fast.py`)
     sharp : rows of a second space, which knows more about who is alike; None to look at the vectors alone
+    local : scores of local matches between pictures; None where they were not compared
     earlier : how many items there were before the collection grew, the oldest number first (`order.py`)
     same_pair : how often the very same pair may be asked about; confirmations then show other members as long as there are
         any; 0: as often as it helps
@@ -65,6 +67,7 @@ class PlacingSampler:
         lanes: int = 1,
         fast: bool = False,
         sharp: SharpRows | None = None,
+        local: LocalScores | None = None,
         earlier: Sequence[int] = (),
         same_pair: int = 0,
     ) -> None:
@@ -80,7 +83,7 @@ class PlacingSampler:
         self._items = population.items
         self._level = check_level(level)
         self._order = population.to_items(random_order(seed, population.items, earlier))
-        self._vectors, self._mean_square, self._sharp = vectors, mean_square, sharp
+        self._vectors, self._mean_square, self._sharp, self._local = vectors, mean_square, sharp, local
         self._grid, self._rates, self._lanes, self._fast, self._same_pair = grid, rates, lanes, fast, same_pair
         self._answers: dict[Key, Value] = {}
         self._keys: list[Key] = []  # of each question asked
@@ -172,7 +175,7 @@ class PlacingSampler:
         return [[state.item(j, place) for place in range(int(state.clusters.held[j]))] for j in live]
 
     def _new_engine(self) -> Engine:
-        looks = Looks(self._vectors, self._order, self._mean_square, self._sharp)
+        looks = Looks(self._vectors, self._order, self._mean_square, self._sharp, self._local)
         rates = Rates(self._rates)
         for answer in self._known:
             _know(rates, answer)

@@ -64,7 +64,7 @@ class State:
         self.shown: Counter[tuple[int, int]] = Counter()  # how often they were, the smaller item first; only if there is a limit
         self.shortcut = Shortcut(on=fast)
         self.clusters = Clusters()
-        self.chances = Chances(looks.features)
+        self.chances = Chances(looks.features, looks.further)
         self.placed = 0  # items that are in a cluster
         self.doubtful: list[int] = []  # items that people could not place; never counted as different
         self.effort = 0.0  # in pair answers

@@ -51,7 +51,8 @@ class ClusterRunner(CampaignRunner[Grouping]):
 
     def given(self) -> dict[str, object]:
         given = self._given
-        return {**super().given(), "vectors": given.vectors, "neighbors": given.neighbors, "similarity": given.similarity}
+        lists = {"vectors": given.vectors, "neighbors": given.neighbors, "similarity": given.similarity}
+        return {**super().given(), **lists, **({} if given.matches is None else {"matches": given.matches})}
 
     @cached_property
     def _given(self) -> GroupingInputs:
@@ -140,7 +141,14 @@ def grouping_inputs(folder: CampaignFolder, inputs: Inputs) -> GroupingInputs:
     workspace = folder.workspace
     similarity = row_cache(workspace.array(NEIGHBOR_SIMILARITY), workspace.cache_folder(), "neighbor-similarity")
     return GroupingInputs(
-        inputs.vectors, neighbor_lists(workspace), similarity, settings.seed, told, given, overlap=settings.overlap or 1
+        inputs.vectors,
+        neighbor_lists(workspace),
+        similarity,
+        settings.seed,
+        told,
+        given,
+        overlap=settings.overlap or 1,
+        matches=inputs.matches,
     )
 
 

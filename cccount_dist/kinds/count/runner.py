@@ -18,6 +18,7 @@ from cccount_dist.counting.result import CountResult
 from cccount_dist.sampling.checked import CheckedAnswers
 from cccount_dist.sampling.ledger import LoggedAnswer
 from cccount_dist.sampling.types import Answer, Sampler
+from cccount_dist.similarity.localscores import LocalScores
 from cccount_dist.similarity.sharp import SharpRows
 from storage.schema import ESTIMATES
 from storage.settings import Goal
@@ -41,7 +42,9 @@ class CountRunner(CampaignRunner[CountResult]):
 
     def given(self) -> dict[str, object]:
         sharp = self.settings.parameters.get("space") == "sharp"
-        return {**super().given(), **({"neighbors": self._neighbors} if sharp else {})}
+        matches = self.inputs.matches
+        lists = {"neighbors": self._neighbors} if sharp or matches is not None else {}
+        return {**super().given(), **lists, **({} if matches is None else {"matches": matches})}
 
     def make_sampler(self) -> Sampler[CountResult]:
         settings, inputs = self.settings, self.inputs
@@ -54,6 +57,7 @@ class CountRunner(CampaignRunner[CountResult]):
             parameters=settings.parameters,
             mean_square=inputs.mean_square,
             sharp=self._sharp,
+            local=None if inputs.matches is None else LocalScores(self._neighbors, inputs.matches),
             earlier=self.earlier_sizes,
         )
 

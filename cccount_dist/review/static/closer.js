@@ -3,6 +3,7 @@
 import { element, nameTag } from "./elements.js";
 import { nameOf, shown } from "./keys.js";
 import { Look } from "./look.js";
+import { Lines } from "./points.js";
 
 const SAID = { same: "Same", unsure: "Cannot tell" };
 
@@ -20,7 +21,9 @@ export class Closer {
   /** `pictures`: two of {item, address}, the first one first; `host`: what the sheet knows about it, and does with it. */
   show(place, pictures, host) {
     if (!this.dialog) this.make();
-    Object.assign(this, { place, host, turns: [0, 0], mirrored: this.isOpen && this.mirrored });
+    Object.assign(this, { place, host, turns: [0, 0], mirrored: this.isOpen && this.mirrored, items: pictures.map(({ item }) => item.item) });
+    this.lines.clear();
+    this.points.textContent = "";
     this.title.textContent = `Picture ${place + 1} of ${host.count}`;
     this.box.replaceChildren(...pictures.map((picture, side) => this.pane(picture, side)));
     for (const [mark, button] of Object.entries(this.said)) button.setAttribute("aria-pressed", String(host.mark === mark));
@@ -46,9 +49,12 @@ export class Closer {
       button("Turn both", "turn", () => this.turn(1, 1)),
       button("Turn this one", "turnOne", () => this.turn(0, 1)),
       button("Mirror both", "mirror", () => this.mirror()),
+      button("Matching points", "lines", () => this.showPoints()),
       button("−", "", () => this.look.zoomOut(), { "aria-label": "Zoom out" }),
       button("+", "", () => this.look.zoomIn(), { "aria-label": "Zoom in" }),
     );
+    this.points = element("span", { role: "status" });
+    tools.append(this.points);
     const answers = element(
       "div", { class: "row" },
       button("←", "", () => this.go(-1), { "aria-label": "The picture before" }),
@@ -61,7 +67,8 @@ export class Closer {
     this.dialog = element("dialog", { class: "dialog large closer", tabindex: -1, "aria-labelledby": "closer-title" }, this.title, this.box, tools, answers);
     this.dialog.addEventListener("keydown", (event) => this.pressed(event));
     this.dialog.addEventListener("close", () => this.host.closed());
-    this.look = new Look(this.box, { deepened: () => null });
+    this.lines = new Lines(this.box, { said: (words) => (this.points.textContent = words) });
+    this.look = new Look(this.box, { deepened: () => null, moved: () => this.lines.draw() });
     document.body.append(this.dialog);
   }
 
@@ -80,6 +87,7 @@ export class Closer {
   /** Turn the first one and the other by so many quarters. */
   turn(first, other) {
     this.turns = [this.turns[0] + first, this.turns[1] + other];
+    this.lines.clear(); // they are for pictures as they were taken
     [...this.box.children].forEach((figure, side) => {
       figure.classList.toggle("turned", this.turns[side] % 2 === 1);
       figure.style.setProperty("--turn", `${90 * this.turns[side]}deg`);
@@ -90,6 +98,15 @@ export class Closer {
   mirror() {
     this.mirrored = !this.mirrored;
     this.turn(0, 0);
+  }
+
+  /** Lines between pictures as they were taken: what was turned or mirrored is turned back. */
+  showPoints() {
+    this.mirrored = false;
+    if (this.turns.some((turn) => turn % 4)) this.turn(-this.turns[0], -this.turns[1]);
+    [...this.box.children].forEach((figure) => figure.style.setProperty("--mirror", 1));
+    this.points.textContent = "";
+    void this.lines.toggle(...this.items);
   }
 
   say(mark) {
@@ -113,6 +130,7 @@ export class Closer {
     const act = {
       mark: () => this.say("same"), cannotTell: () => this.say("unsure"), closer: () => this.dialog.close(), flag: () => this.flag(),
       turn: () => this.turn(1, 1), turnOne: () => this.turn(0, 1), mirror: () => this.mirror(),
+      lines: () => this.showPoints(),
       left: () => this.go(-1), right: () => this.go(1), zoomIn: () => this.look.zoomIn(), zoomOut: () => this.look.zoomOut(),
     }[this.keys.action(key, "marking")];
     if (!act) return;

@@ -12,6 +12,7 @@ const COMMON = {
   badRight: { label: "Bad image, right", usual: ["w"], two: true },
   help: { label: "Help", usual: ["h", "?"] },
   swap: { label: "Swap sides (flicker)", usual: ["x"], two: true },
+  points: { label: "Matching points", usual: ["m"], two: true },
   zoomIn: { label: "Zoom in", usual: ["+", "="] },
   zoomOut: { label: "Zoom out", usual: ["-"] },
   reset: { label: "Whole picture", usual: ["Escape"] },

@@ -5,8 +5,9 @@ const STEP = 1.3;
 const PAN = 0.12; // of the frame, for one press of an arrow key
 
 export class Look {
-  constructor(stage, { deepened }) {
+  constructor(stage, { deepened, moved = () => null }) {
     this.stage = stage;
+    this.moved = moved; // called when pictures are elsewhere in their frames
     this.deepened = deepened; // called once a zoom wants finer pictures
     this.pointers = new Map();
     this.dragged = false;
@@ -66,6 +67,7 @@ export class Look {
     this.stage.style.setProperty("--x", `${(this.x * 100).toFixed(3)}%`);
     this.stage.style.setProperty("--y", `${(this.y * 100).toFixed(3)}%`);
     this.stage.classList.toggle("zoomed", this.zoom > 1);
+    this.moved();
   }
 
   wheel(event) {

@@ -35,7 +35,7 @@ const closer = new Closer();
 
 registerSheet("marking", {
   question: (one) => `Mark every picture that shows the same ${one ?? "one"}`,
-  hint: "On a sheet, arrows move and Space marks, or type a picture's number. U says that you cannot tell, Z or a right click shows a picture large beside the first one, where R turns and M mirrors both.",
+  hint: "On a sheet, arrows move and Space marks, or type a picture's number. U says that you cannot tell, Z or a right click shows a picture large beside the first one, where R turns and M mirrors both, and L shows points that match.",
   layout: "page",
   side: (place) => (place === 0 || (innerWidth * devicePixelRatio) / 8 > 300 ? 512 : 256), // the first one, and cells on a large screen
   actions: {
@@ -47,6 +47,7 @@ registerSheet("marking", {
     turn: { label: "Turn both, when large", usual: ["r"] },
     turnOne: { label: "Turn this one, when large", usual: ["t"] },
     mirror: { label: "Mirror both, when large", usual: ["m"] },
+    lines: { label: "Matching points, when large", usual: ["l"] },
   },
   write: nameOfValue,
 

@@ -9,6 +9,10 @@ const FOR_EVER = 1e9; // seconds: nobody else is waiting for these sheets
 class Pack {
   offline = true;
 
+  async points() {
+    throw new Error("A pack has no points to show.");
+  }
+
   constructor(content) {
     this.content = content;
     this.rows = [];

@@ -8,6 +8,7 @@ import { History } from "./history.js";
 import { Keys, nameOf, shown } from "./keys.js";
 import { Look } from "./look.js";
 import { newId, Outbox } from "./outbox.js";
+import { Lines, usePoints } from "./points.js";
 import { itemsOf, loading, Queue, refine, unseen } from "./queue.js";
 import { sheetKind } from "./sheets.js";
 import { Stage } from "./stage.js";
@@ -33,7 +34,9 @@ export class Review {
     this.answered = 0; // sheets, in this visit
     this.tally = new Tally(transport, { explained: (why) => !this.sheet && !this.queue?.problem && this.notice(why) });
     this.stage = new Stage(find("stage"), find("between"));
-    this.look = new Look(find("stage"), { deepened: () => this.sheet && refine(this.sheet, this.transport) });
+    this.lines = new Lines(find("stage"), { said: (words) => this.say(words) });
+    usePoints((first, second) => this.transport.points(find("campaign").value, first, second));
+    this.look = new Look(find("stage"), { deepened: () => this.sheet && refine(this.sheet, this.transport), moved: () => this.lines.draw() });
     this.history = new History(find("recent"));
     this.help = new HelpDialog(this.keys, { rebound: () => this.sheet && this.drawChoices() });
     this.large = new LargeDialog();
@@ -132,6 +135,7 @@ export class Review {
       return this.explainEmpty();
     }
     find("flag").hidden = false;
+    this.lines.clear();
     this.look.reset();
     this.stage.show(sheet, this.keys);
     this.setMode(sheet.kind);
@@ -350,7 +354,7 @@ export class Review {
     for (const id of ["brightness", "contrast"]) find(id).addEventListener("input", () => this.light());
     find("zoom-in").addEventListener("click", () => this.look.zoomIn());
     find("zoom-out").addEventListener("click", () => this.look.zoomOut());
-    find("swap").addEventListener("click", () => this.stage.swap());
+    find("swap").addEventListener("click", () => this.swap());
     find("reset").addEventListener("click", () => {
       find("brightness").value = find("contrast").value = 1;
       this.light();
@@ -388,6 +392,11 @@ export class Review {
     });
   }
 
+  swap() {
+    this.stage.swap();
+    this.lines.draw();
+  }
+
   flagSide(right) {
     if (this.sheet) this.flag(itemsOf(this.sheet)[right === this.stage.swapped ? 0 : 1], BAD);
   }
@@ -418,7 +427,8 @@ export class Review {
       case "badLeft": return this.flagSide(false);
       case "badRight": return this.flagSide(true);
       case "help": return this.help.open();
-      case "swap": return this.stage.swap();
+      case "swap": return this.swap();
+      case "points": return void this.lines.toggle(...itemsOf(this.sheet).map(({ item }) => item));
       case "reset": return this.look.reset();
       case "zoomIn": return this.look.zoomIn();
       case "zoomOut": return this.look.zoomOut();

@@ -57,6 +57,11 @@ export class Server {
     return call("POST", `/api/${encodeURIComponent(campaign)}/flag`, body);
   }
 
+  /** Points that the pictures of two items share. */
+  points(campaign, first, second) {
+    return call("GET", `/api/${encodeURIComponent(campaign)}/points?first=${first}&second=${second}`);
+  }
+
   /** The address of an item's picture. The workspace is part of it: another one may be served here tomorrow. */
   picture(item, side) {
     return item.picture ? `/images/${item.item}?side=${side}&of=${encodeURIComponent(item.picture)}` : null;
