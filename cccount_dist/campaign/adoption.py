@@ -6,7 +6,7 @@ similar is not the same. The same logs always give the same rows with the same i
 twice. Time: the rows that are new.
 """
 
-from cccount_dist.sampling.ledger import OUTSIDE, Ledger, LoggedAnswer
+from cccount_dist.sampling.ledger import OUTSIDE, Ledger, LoggedAnswer, adopted_source, is_correction
 from cccount_dist.sampling.logged import answers_of, questions_of
 from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.types import Answer
@@ -43,13 +43,16 @@ class OtherCampaign:
         return [row for given in answers_of(table) for row in adopt(given)]
 
     def _as_they_are(self, row: LoggedAnswer) -> list[LoggedAnswer]:
-        if row.source not in PEOPLE_SOURCES or row.question_id == OUTSIDE or row.question_id in self._unshared:
+        asked = row.source in PEOPLE_SOURCES and row.question_id != OUTSIDE and row.question_id not in self._unshared
+        if not (asked or is_correction(row.source)):
             return []
         undoes = None if row.undoes is None else self._name(row.undoes)
         return [self._adopted(self._name(row.id), row, row.value, undoes)]
 
     def _settled(self, row: LoggedAnswer) -> list[LoggedAnswer]:
         events = self._ledger.take([row])
+        if is_correction(row.source):
+            return self._as_they_are(row)  # nobody votes on it
         return [adopted for event in events if event.question_id not in self._unshared for adopted in self._follow(row, event)]
 
     def _follow(self, cause: LoggedAnswer, event: Answer) -> list[LoggedAnswer]:
@@ -71,4 +74,4 @@ class OtherCampaign:
         self, answer_id: str, row: LoggedAnswer, value: float | None, undoes: str | None, event: Answer | None = None
     ) -> LoggedAnswer:
         u, v = (row.u, row.v) if event is None else (event.u, event.v)
-        return LoggedAnswer(answer_id, OUTSIDE, u, v, value, f"campaign {self._folder.name}", row.annotator, undoes)
+        return LoggedAnswer(answer_id, OUTSIDE, u, v, value, adopted_source(self._folder.name, row.source), row.annotator, undoes)

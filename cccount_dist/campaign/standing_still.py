@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 NAME = "last"
 FINISHED = "finished.json"
 _ROOMS = ("cccount_dist.campaign", "cccount_dist.kinds")
-_PAGES = (".html",)  # reports are written beside the steps
+_BESIDE = (".html", "/individuals.parquet", FINISHED)  # reports and lists are written beside the steps
 _DECIDED = ("goal", "settings", "chain")  # of what a step looks at: the same for a campaign that nobody has touched
 _PREPARED = (".npz",)  # what a method has prepared beside its log
 
@@ -132,7 +132,7 @@ def _seen(folder: CampaignFolder, inputs: Inputs) -> dict[str, Any]:
     rows, chain = log.tip()
     objects, results = workspace.objects, f"{folder.prefix}/results"
     names = [name for name in workspace.campaigns() if name != folder.name]
-    kept = [key for key in objects.keys(results) if not key.endswith((*_PAGES, FINISHED))]
+    kept = [key for key in objects.keys(results) if not key.endswith(_BESIDE)]
     kept += [key for key in objects.keys(folder.prefix) if key.endswith(_PREPARED) and key.count("/") == 2]
     return {
         "version": __version__,
