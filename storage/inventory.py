@@ -176,7 +176,9 @@ RESULTS_OF = {  # by kind of campaign
 }  # fmt: skip
 
 PAGES = (
-    result_table(INDIVIDUALS, "the individuals: name, key picture, encounters, when, where, how sure", "`cccount individuals`"),
+    result(f"{INDIVIDUALS.name}.parquet", "the individuals: name, key picture, encounters, when, where, how sure",
+           "`cccount individuals`", checks.table(INDIVIDUALS),
+           remedy="`cccount individuals --campaign {campaign}` writes it again"),
     result("report.html", "the report of a count or a grouping", "`cccount report`, every step", checks.page,
            remedy="`cccount report --campaign {campaign}` writes it again"),
 )  # fmt: skip

@@ -6,13 +6,35 @@ similar is not the same. The same logs always give the same rows with the same i
 twice. Time: the rows that are new.
 """
 
-from cccount_dist.sampling.ledger import OUTSIDE, Ledger, LoggedAnswer, adopted_source, is_correction
+from cccount_dist.sampling.ledger import KNOWN, OUTSIDE, Ledger, LoggedAnswer, adopted_source, is_correction
 from cccount_dist.sampling.logged import answers_of, questions_of
 from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.types import Answer
 from storage.campaigns import CampaignFolder
+from storage.individuals import read_known_pairs
+from storage.workspace import Workspace
 
 PEOPLE_SOURCES = ("people", "file")  # answers of these sources are shared between campaigns; simulated ones are not
+
+
+KNOWN_PAIRS = "known pairs"  # beside the names of campaigns, none of which has a space
+
+
+class KnownPairs:
+    """What was brought in about pairs (`cccount catalogue import`), read on from where it was left. Rows are only ever added."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self.rows = 0  # that were read
+
+    def new_answers(self) -> list[LoggedAnswer]:
+        """Return what has to be written into this campaign's log."""
+        first, pairs = self.rows, read_known_pairs(self._workspace).slice(self.rows).to_pylist()
+        self.rows += len(pairs)
+        return [
+            LoggedAnswer(f"{KNOWN}/{number}", OUTSIDE, row["u"], row["v"], row["value"], f"{KNOWN}: {row['origin']}", KNOWN)
+            for number, row in enumerate(pairs, start=first)
+        ]
 
 
 class OtherCampaign:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cccount_dist.campaign.adoption import KNOWN_PAIRS
 from cccount_dist.campaign.inputs import Inputs
 from cccount_dist.campaign.kind import KINDS
 from cccount_dist.campaign.outcome import CampaignOutcome
@@ -24,6 +25,7 @@ from cccount_dist.sampling.frozen import Frozen, UnfrozenError
 from cccount_dist.sampling.thawing import thaw
 from storage.campaigns import CampaignFolder
 from storage.errors import CorruptionError, InputError, StoreError, WorkspaceError
+from storage.individuals import read_known_pairs
 from storage.schema import NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, ArraySpec
 from storage.stamp import intact
 from storage.version import __version__
@@ -145,7 +147,10 @@ def _seen(folder: CampaignFolder, inputs: Inputs) -> dict[str, Any]:
         "questions": [asked, log.asked_digest(asked)],
         "answers": rows,
         "chain": chain,
-        "others": {name: CampaignFolder(workspace, name).log.answers().num_rows for name in names},
+        "others": {
+            KNOWN_PAIRS: read_known_pairs(workspace).num_rows,
+            **{name: CampaignFolder(workspace, name).log.answers().num_rows for name in names},
+        },
         "results": {key: digest_of(objects.read(key)) for key in kept},
     }
 

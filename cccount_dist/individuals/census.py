@@ -6,8 +6,8 @@ the answers once; a correction costs the pictures that it is about.
 """
 
 import threading
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -49,6 +49,24 @@ class Census:
     facts: Facts
     no_animals: tuple[int, ...]  # pictures that show no animal
     ungrouped: int  # pictures that belong to no group: not drawn by a count, or without a vector
+    complete: bool = True  # False: a count drew some pictures and not all
+    known: Mapping[int, str] = field(default_factory=dict)  # pictures of a catalogue that was brought in, and whom they show
+
+    @property
+    def seen_again(self) -> list[Individual]:
+        """Known individuals that are on pictures which the catalogue has not."""
+        return [one for one in self.individuals if one.known and not set(one.items) <= set(self.known)]
+
+    @property
+    def new(self) -> list[Individual]:
+        """Those that no catalogue knows."""
+        return [one for one in self.individuals if not one.known]
+
+    @property
+    def missing(self) -> list[str]:
+        """Names of the catalogue that no new picture shows."""
+        again = {self.known[item] for one in self.seen_again for item in one.items if item in self.known}
+        return sorted(set(self.known.values()) - again)
 
     def find(self, individual: int) -> Individual:
         """Return one by its number; `InputError` if there is none."""
@@ -96,17 +114,23 @@ class Individuals:
         opened = Workspace.open(workspace)
         return cls(CampaignFolder(opened, campaign or default_campaign(opened)))
 
-    def census(self, gap_minutes: float = GAP_MINUTES) -> Census:
+    @property
+    def has_groups(self) -> bool:
+        """Whether the campaign has groups, or saw some."""
+        return any(len(_groups(self.folder, spec)) for spec in GROUPED)
+
+    def census(self, gap_minutes: float = GAP_MINUTES, *, remember: bool = True) -> Census:
         """Return everybody as of now: the campaign's groups, kept to all that people said by hand.
 
-        `gap_minutes`: pictures of one individual at one place with less between them are one encounter.
+        `gap_minutes`: pictures of one individual at one place with less between them are one encounter. Without `remember`
+        nothing is written: somebody who is new keeps the number only if nobody else is listed before.
         """
         if gap_minutes < 0:
             raise InputError(f"the minutes between encounters must not be negative, and are {gap_minutes:g}")
         with self._lock:
             collection = self.workspace.collection()
-            labels = next((found for spec in GROUPED if len(found := _groups(self.folder, spec))), None)
-            if labels is None:
+            spec, labels = next(((one, found) for one in GROUPED if len(found := _groups(self.folder, one))), (None, None))
+            if spec is None or labels is None:
                 raise WorkspaceError(
                     f"campaign {self.folder.name!r} has no groups: `cccount cluster` makes some, and a count that places pictures"
                     " (--method placing, the usual one), after its first step"
@@ -116,20 +140,21 @@ class Individuals:
             groups = groups_of(kept, without=heard.no_animals)
             sure = joined(groups, heard.answers)
             described = self._described()
-            numbers = self._numbered(groups, sure, described)
-            known = read_known_pictures(self.workspace).to_pylist()
+            numbers = self._numbered(groups, sure, described, remember=remember)
+            catalogue = read_known_pictures(self.workspace).to_pylist()
+            known = {row["item"]: row["name"] for row in catalogue}
             rows = roster(
                 groups,
                 numbers,
                 facts := Facts.of(collection.table),
                 heard.answers,
                 described,
-                known={row["item"]: row["name"] for row in known},
-                sides={row["item"]: row["side"] for row in known if row["side"]},
+                known=known,
+                sides={row["item"]: row["side"] for row in catalogue if row["side"]},
                 gap_minutes=gap_minutes,
             )
             ungrouped = int((kept < 0).sum())
-            return Census(self.folder.name, rows, facts, tuple(sorted(heard.no_animals)), ungrouped)
+            return Census(self.folder.name, rows, facts, tuple(sorted(heard.no_animals)), ungrouped, spec is LABELS, known)
 
     def write(self, gap_minutes: float = GAP_MINUTES) -> Census:
         """Write individuals.parquet into the results of the campaign, and return who is in it."""
@@ -308,7 +333,9 @@ class Individuals:
             {number: text for (field, number), text in standing.items() if field == NOTE and text},
         )
 
-    def _numbered(self, groups: Sequence[Sequence[int]], sure: Sequence[Sequence[int]], described: Described) -> list[int]:
+    def _numbered(
+        self, groups: Sequence[Sequence[int]], sure: Sequence[Sequence[int]], described: Described, *, remember: bool
+    ) -> list[int]:
         """The number of every group; what is remembered of them is brought up to date."""
         numbers: list[int] = []
 
@@ -317,9 +344,9 @@ class Individuals:
             numbers[:] = numbering.numbers_of(groups, memory, described.names)
             return _table(numbering.remembered(groups, sure, numbers, memory))
 
-        if _is_settled(groups, sure, memory := _memory(read_identities(self.workspace))):
-            of = {one.items: one.individual for one in memory if one.live}
-            return [of[tuple(sorted(group))] for group in groups]
+        memory = _memory(read_identities(self.workspace))
+        if not remember or _is_settled(groups, sure, memory):
+            return numbering.numbers_of(groups, memory, described.names)
         update_identities(self.workspace, change)
         return numbers
 

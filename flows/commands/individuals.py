@@ -32,6 +32,8 @@ individuals_app = typer.Typer(
     Example: cccount individuals census --file individuals.csv""",
 )
 app.add_typer(individuals_app, name="individuals")
+catalogue_app = typer.Typer(no_args_is_help=True, help="Individuals that are known already.", rich_markup_mode="rich")
+app.add_typer(catalogue_app, name="catalogue")
 
 Campaign = Annotated[
     str | None,
@@ -182,6 +184,25 @@ def undo(
     Example: cccount individuals undo census 5f0c9a --annotator ana
     """
     show(_correcting(workspace, campaign, annotator).undo(correction), json_)
+
+
+@catalogue_app.command("import")
+def catalogue_import(
+    workspace: Workspace,
+    file: Annotated[str, typer.Option(metavar="FILE", help="A table, a folder, or a Camtrap DP package.", show_default=False)],
+    json_: Json = False,
+) -> None:
+    """Bring in individuals that are known already: every campaign knows them from its next step on.
+
+    A table has a picture (id or path) and a name (name or identity) in each row; a folder has a subfolder for each individual; a
+    Camtrap DP package has individualID. Pairs are rows of id_u, id_v and value (same or different). A row that cannot be used is
+    named with its line, the others are kept.
+
+    Example: cccount catalogue import census --file known.csv
+    """
+    from flows.exchange.catalogue import import_catalogue
+
+    show(import_catalogue(workspace, file), json_)
 
 
 def _correcting(workspace: str, campaign: str | None, annotator: str) -> Any:

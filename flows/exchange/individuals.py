@@ -28,6 +28,9 @@ class Listed(Outcome):
     no_animals: int
     ungrouped: int
     table: str
+    seen_again: Sequence[int] | None = optional()  # where there is a catalogue: who is on new pictures, …
+    new: Sequence[int] | None = optional()  # … who is in no catalogue, …
+    missing: Sequence[str] | None = optional()  # … and whom no new picture shows
     file: str | None = optional()
     census: Census | None = for_words()  # noqa: RUF009 (a field)
 
@@ -43,6 +46,10 @@ class Listed(Outcome):
             lines.append(f"{self.ungrouped:,} pictures belong to nobody: they were not drawn, or have no vector.")
         if self.no_animals:
             lines.append(f"{self.no_animals:,} pictures show no animal.")
+        if self.seen_again is not None and self.new is not None and self.missing is not None:
+            some = f": {', '.join(self.missing[:10])}{' …' if len(self.missing) > 10 else ''}" if self.missing else ""
+            against = f"{len(self.seen_again):,} seen again, {len(self.new):,} new, {len(self.missing):,} missing{some}"
+            lines.append(f"Beside the catalogue: {against}.")
         return "\n".join([*lines, self.file or self.table])
 
 
@@ -74,6 +81,9 @@ def list_individuals(workspace: str, campaign: str | None, file: str | None, gap
         no_animals=len(census.no_animals),
         ungrouped=census.ungrouped,
         table=f"{opened.workspace.location}/{opened.folder.prefix}/results/individuals.parquet",
+        seen_again=[one.individual for one in census.seen_again] if census.known else None,
+        new=[one.individual for one in census.new] if census.known else None,
+        missing=census.missing if census.known else None,
         file=file,
         census=census,
     )
