@@ -135,7 +135,7 @@ class Individuals:
                     f"campaign {self.folder.name!r} has no groups: `cccount cluster` makes some, and a count that places pictures"
                     " (--method placing, the usual one), after its first step"
                 )
-            heard = spoken(self.workspace, self.campaign, self._other_campaigns())
+            heard = spoken(self.workspace, self.campaign, self.others())
             kept = kept_to(labels, collection.items, heard)
             groups = groups_of(kept, without=heard.no_animals)
             sure = joined(groups, heard.answers)
@@ -353,7 +353,8 @@ class Individuals:
     def _remember(self, change: numbering.Change) -> None:
         update_identities(self.workspace, lambda table: _table(change(_memory(table))))
 
-    def _other_campaigns(self) -> list[Campaign]:
+    def others(self) -> list[Campaign]:
+        """The other campaigns of the workspace: what people corrected there holds here, too."""
         for name in self.workspace.campaigns():
             if name != self.folder.name and name not in self._others:
                 self._others[name] = Campaign(CampaignFolder(self.workspace, name))

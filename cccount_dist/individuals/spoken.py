@@ -65,6 +65,11 @@ def spoken(workspace: Workspace, campaign: Campaign, others: Sequence[Campaign])
     return Spoken(said, links, by_hand, flags)
 
 
+def answers_about(workspace: Workspace, campaign: Campaign, others: Sequence[Campaign]) -> list[Said]:
+    """Return what people said about pairs of pictures: answers of the campaign, corrections of all, catalogues."""
+    return spoken(workspace, campaign, others).answers
+
+
 def _is_said(row: LoggedAnswer) -> bool:
     """Whether a person, or who stands for one, said that two pictures are the same or differ."""
     by_somebody = row.is_vote and row.source != INFERRED and not is_check(row.source) and not is_flag(row.source)
@@ -88,4 +93,4 @@ def kept_to(labels: NDArray[np.int64], items: int, heard: Spoken) -> NDArray[np.
     return numbered(respecting(found, sure))
 
 
-__all__ = ["NO_ANIMAL", "Spoken", "kept_to", "spoken"]
+__all__ = ["NO_ANIMAL", "Spoken", "answers_about", "kept_to", "spoken"]

@@ -205,6 +205,37 @@ def catalogue_import(
     show(import_catalogue(workspace, file), json_)
 
 
+@app.command()
+def export(
+    workspace: Workspace,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="csv, camtrap-dp, darwin-core, secr, mark, wildlife-datasets, coco, pairs.",
+            show_default=False,
+        ),
+    ],
+    to: Annotated[str, typer.Option("--to", metavar="PATH", help="A new file; csv, camtrap-dp: a folder.", show_default=False)],
+    campaign: Campaign = None,
+    gap: Annotated[float, typer.Option(metavar="MINUTES", help="csv: what is between two encounters at least.")] = 30.0,
+    occasion_days: Annotated[int, typer.Option(metavar="DAYS", help="secr, mark: how long an occasion is.")] = 1,
+    package: Annotated[
+        str | None, typer.Option(metavar="DIR", help="camtrap-dp: the package that the pictures came from.", show_default=False)
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Write the individuals in a format of the field. What is there is kept.
+
+    Example: cccount export census --format mark --occasion-days 7 --to census.inp
+    """
+    from flows.exchange.export import export as write_export
+
+    found = write_export(workspace, form, to, campaign=campaign, gap_minutes=gap, occasion_days=occasion_days, package=package)
+    show(found, json_)
+
+
 def _correcting(workspace: str, campaign: str | None, annotator: str) -> Any:
     from flows.exchange.individuals import Correcting
 
