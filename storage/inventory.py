@@ -16,6 +16,8 @@ from storage.handouts import HANDOUTS
 from storage.journal import JOURNAL
 from storage.journal import REPAIR as JOURNAL_REPAIR
 from storage.lease import REPAIR as LEASE_REPAIR
+from storage.nameentries import FOLDER as INDIVIDUALS_FOLDER
+from storage.nameentries import NAMES, names_check
 from storage.objects import LocalObjects, Objects
 from storage.parts import REPAIR as PART_REPAIR
 from storage.problems import Problem
@@ -26,8 +28,13 @@ from storage.schema import (
     EMBEDDINGS,
     ESTIMATES,
     GROUPINGS,
+    IDENTITIES,
+    INDIVIDUALS,
+    KNOWN_PAIRS,
+    KNOWN_PICTURES,
     LABELS,
     NEXT,
+    SEEN,
     SUBCLUSTERINGS,
     SUBCLUSTERS,
     ArraySpec,
@@ -103,6 +110,14 @@ WORKSPACE = (
            "delete it and import the gold pairs again (`cccount gold import`)", rebuilt=False),
     Stored(("annotators.json",), "who may answer: names and salted hashes of their tokens", "`cccount annotators add`",
            checks.tokens, TOKENS_REPAIR, rebuilt=False),
+    Stored((f"{INDIVIDUALS_FOLDER}/{IDENTITIES.name}.parquet",), "the pictures behind the number of every individual",
+           "`cccount individuals`, the page", checks.table(IDENTITIES), _BACKUP, rebuilt=False),
+    Stored((f"{NAMES}/{{number}}.json",), "names and notes of individuals: a journal, one file for an entry",
+           "`cccount individuals name`, the page", names_check, _BACKUP, rebuilt=False),
+    Stored((f"{INDIVIDUALS_FOLDER}/{KNOWN_PICTURES.name}.parquet",), "which pictures show whom, by catalogues brought in",
+           "`cccount catalogue import`", checks.table(KNOWN_PICTURES), "import the catalogue again", rebuilt=False),
+    Stored((f"{INDIVIDUALS_FOLDER}/{KNOWN_PAIRS.name}.parquet",), "what is known about pairs of pictures from the start",
+           "`cccount catalogue import`", checks.table(KNOWN_PAIRS), "import the catalogue again", rebuilt=False),
     Stored(("backups/{step}/{path}",), "files as they were before an upgrade changed them; may be deleted when all is well",
            "`cccount upgrade`", checks.kept, "nothing needs it"),
 )  # fmt: skip
@@ -139,6 +154,7 @@ CAMPAIGN = (
 RESULTS_OF = {  # by kind of campaign
     "count": (
         result_table(ESTIMATES, "a row for each refresh of a count", "`cccount count`", later=("count.json",), refreshes=True),
+        result_table(SEEN, "which items a count saw together, if it places them", "`cccount count`"),
         result("count.json", "what the report of a count shows beside the estimates", "`cccount count`", checks.json_object),
     ),
     "cluster": (
@@ -160,6 +176,9 @@ RESULTS_OF = {  # by kind of campaign
 }  # fmt: skip
 
 PAGES = (
+    result(f"{INDIVIDUALS.name}.parquet", "the individuals: name, key picture, encounters, when, where, how sure",
+           "`cccount individuals`", checks.table(INDIVIDUALS),
+           remedy="`cccount individuals --campaign {campaign}` writes it again"),
     result("report.html", "the report of a count or a grouping", "`cccount report`, every step", checks.page,
            remedy="`cccount report --campaign {campaign}` writes it again"),
 )  # fmt: skip

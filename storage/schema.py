@@ -202,6 +202,11 @@ LABELS = TableSpec("labels", (
     Column("cluster", pa.int64(), "from 0; -1 for an item without a vector"),
 ))  # fmt: skip
 
+SEEN = TableSpec("seen", (
+    *LABELS.columns[:2],
+    Column("cluster", pa.int64(), "from 0; -1 for an item that was not drawn, or that nobody could place"),
+))  # fmt: skip
+
 _MEASURED = {
     "right": "share of the items in the right group, from random pages",
     "precision": "of pairs that are together, the share that belongs together",
@@ -234,6 +239,46 @@ GROUPINGS = TableSpec("groupings", (
     Column("least_sure", pa.list_(pa.int64()), "items, the least sure first", required=False, later=True),
     Column("doubtful", pa.list_(pa.int64()), "groups, the most doubtful first", required=False, later=True),
     Column("hour", pa.float64(), "by how much an hour more should raise `right`", required=False, later=True),
+))  # fmt: skip
+
+INDIVIDUALS = TableSpec("individuals", (
+    Column("individual", pa.int64(), "its number, which it keeps as long as most of its checked pictures stay together"),
+    Column("name", pa.string(), "what people call it", required=False),
+    Column("note", pa.string(), "what somebody wrote about it", required=False),
+    Column("photos", pa.int64(), "pictures of it"),
+    Column("encounters", pa.int64(), "times that it was met: pictures of one place within some minutes are one"),
+    Column("first_seen", _TIME, "time of its first picture", required=False),
+    Column("last_seen", _TIME, "time of its last picture", required=False),
+    Column("places", pa.list_(pa.string()), "where it was met"),
+    Column("sides", pa.list_(pa.string()), "sides that its pictures show"),
+    Column("key_photo", pa.string(), "the id of the picture that stands for it"),
+    Column("checked", pa.int64(), "of its pictures, how many people's answers join"),
+    Column("sure", pa.string(), "confirmed, checked, partly checked, by looks, one picture"),
+    Column("checked_by", pa.list_(pa.string()), "who joined pictures of it"),
+    Column("against", pa.int64(), "answers of people that say that two of its pictures differ"),
+    Column("known", pa.bool_(), "whether it is in a catalogue that was brought in"),
+    Column("items", pa.list_(pa.int64()), "its pictures, the earliest first"),
+))  # fmt: skip
+
+IDENTITIES = TableSpec("identities", (
+    Column("individual", pa.int64(), "its number; none is given twice"),
+    Column("items", pa.list_(pa.int64()), "the pictures that it had when it was last listed"),
+    Column("checked", pa.list_(pa.int64()), "those of them that people's answers join"),
+    Column("live", pa.bool_(), "false: its pictures are others' now; it comes back if they are parted again"),
+))  # fmt: skip
+
+KNOWN_PICTURES = TableSpec("known", (
+    Column("item", pa.int64(), "row number in the collection"),
+    Column("name", pa.string(), "the individual that it shows"),
+    Column("side", pa.string(), "the side that it shows", required=False),
+    Column("origin", pa.string(), "the file that says so"),
+))  # fmt: skip
+
+KNOWN_PAIRS = TableSpec("pairs", (
+    Column("u", pa.int64(), "item"),
+    Column("v", pa.int64(), "item"),
+    Column("value", pa.float64(), "1 same, 0 different"),
+    Column("origin", pa.string(), "the file that says so"),
 ))  # fmt: skip
 
 NEXT = TableSpec("next", (

@@ -6,13 +6,35 @@ similar is not the same. The same logs always give the same rows with the same i
 twice. Time: the rows that are new.
 """
 
-from cccount_dist.sampling.ledger import OUTSIDE, Ledger, LoggedAnswer
+from cccount_dist.sampling.ledger import KNOWN, OUTSIDE, Ledger, LoggedAnswer, adopted_source, is_correction
 from cccount_dist.sampling.logged import answers_of, questions_of
 from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.types import Answer
 from storage.campaigns import CampaignFolder
+from storage.individuals import read_known_pairs
+from storage.workspace import Workspace
 
 PEOPLE_SOURCES = ("people", "file")  # answers of these sources are shared between campaigns; simulated ones are not
+
+
+KNOWN_PAIRS = "known pairs"  # beside the names of campaigns, none of which has a space
+
+
+class KnownPairs:
+    """What was brought in about pairs (`cccount catalogue import`), read on from where it was left. Rows are only ever added."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self.rows = 0  # that were read
+
+    def new_answers(self) -> list[LoggedAnswer]:
+        """Return what has to be written into this campaign's log."""
+        first, pairs = self.rows, read_known_pairs(self._workspace).slice(self.rows).to_pylist()
+        self.rows += len(pairs)
+        return [
+            LoggedAnswer(f"{KNOWN}/{number}", OUTSIDE, row["u"], row["v"], row["value"], f"{KNOWN}: {row['origin']}", KNOWN)
+            for number, row in enumerate(pairs, start=first)
+        ]
 
 
 class OtherCampaign:
@@ -43,13 +65,16 @@ class OtherCampaign:
         return [row for given in answers_of(table) for row in adopt(given)]
 
     def _as_they_are(self, row: LoggedAnswer) -> list[LoggedAnswer]:
-        if row.source not in PEOPLE_SOURCES or row.question_id == OUTSIDE or row.question_id in self._unshared:
+        asked = row.source in PEOPLE_SOURCES and row.question_id != OUTSIDE and row.question_id not in self._unshared
+        if not (asked or is_correction(row.source)):
             return []
         undoes = None if row.undoes is None else self._name(row.undoes)
         return [self._adopted(self._name(row.id), row, row.value, undoes)]
 
     def _settled(self, row: LoggedAnswer) -> list[LoggedAnswer]:
         events = self._ledger.take([row])
+        if is_correction(row.source):
+            return self._as_they_are(row)  # nobody votes on it
         return [adopted for event in events if event.question_id not in self._unshared for adopted in self._follow(row, event)]
 
     def _follow(self, cause: LoggedAnswer, event: Answer) -> list[LoggedAnswer]:
@@ -71,4 +96,4 @@ class OtherCampaign:
         self, answer_id: str, row: LoggedAnswer, value: float | None, undoes: str | None, event: Answer | None = None
     ) -> LoggedAnswer:
         u, v = (row.u, row.v) if event is None else (event.u, event.v)
-        return LoggedAnswer(answer_id, OUTSIDE, u, v, value, f"campaign {self._folder.name}", row.annotator, undoes)
+        return LoggedAnswer(answer_id, OUTSIDE, u, v, value, adopted_source(self._folder.name, row.source), row.annotator, undoes)

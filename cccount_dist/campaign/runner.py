@@ -21,7 +21,7 @@ from typing import Generic, Literal, TypeVar
 import pyarrow as pa
 
 from cccount_dist.campaign.activity import MOST_AHEAD, ONE_OF, AtTheDesk, for_the_desk, questions_ahead
-from cccount_dist.campaign.adoption import OtherCampaign
+from cccount_dist.campaign.adoption import KNOWN_PAIRS, KnownPairs, OtherCampaign
 from cccount_dist.campaign.epochs import to_log
 from cccount_dist.campaign.inputs import Inputs, unit_vectors
 from cccount_dist.campaign.replayed import ReplayedCampaign
@@ -71,6 +71,7 @@ class CampaignRunner(ReplayedCampaign[ResultT]):
     def _set_up(self, folder: CampaignFolder, lease: Lease, inputs: Inputs) -> None:
         super()._set_up(folder, lease, inputs)
         self._others: dict[str, OtherCampaign] = {}  # the other campaigns of the workspace
+        self._brought_in = KnownPairs(folder.workspace)
         self._desk: AtTheDesk | None = None  # who is answering, if somebody told us …
         self._published: Callable[[int], None] = lambda _: None  # … and wants to know that there are new questions
 
@@ -102,7 +103,7 @@ class CampaignRunner(ReplayedCampaign[ResultT]):
 
     def has_seen(self, answers: int, others: Mapping[str, int]) -> bool:
         """Whether the last step saw so many rows of the log, and of those of the other campaigns, and left nothing undone."""
-        adopted = {name: other.rows for name, other in self._others.items()}
+        adopted = {KNOWN_PAIRS: self._brought_in.rows, **{name: other.rows for name, other in self._others.items()}}
         return self.ledger.position == answers and adopted == others and not (self._unwritten or self._unfounded)
 
     def supply(self, desk: AtTheDesk, published: Callable[[int], None]) -> int:
@@ -153,8 +154,8 @@ class CampaignRunner(ReplayedCampaign[ResultT]):
     # -- answers that cost nothing ------------------------------------------------------------------------------------
 
     def _adopt(self) -> None:
-        """Take over what people said in other campaigns of this workspace: nothing is asked twice."""
-        adopted = []
+        """Take over what is known from the start, and what people said in other campaigns: nothing is asked twice."""
+        adopted = self._brought_in.new_answers()
         for name in self.folder.workspace.campaigns():
             if name != self.folder.name:
                 if name not in self._others:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cccount_dist.campaign.adoption import KNOWN_PAIRS
 from cccount_dist.campaign.inputs import Inputs
 from cccount_dist.campaign.kind import KINDS
 from cccount_dist.campaign.outcome import CampaignOutcome
@@ -24,6 +25,7 @@ from cccount_dist.sampling.frozen import Frozen, UnfrozenError
 from cccount_dist.sampling.thawing import thaw
 from storage.campaigns import CampaignFolder
 from storage.errors import CorruptionError, InputError, StoreError, WorkspaceError
+from storage.individuals import read_known_pairs
 from storage.schema import MATCHES, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, ArraySpec
 from storage.stamp import intact
 from storage.version import __version__
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 NAME = "last"
 FINISHED = "finished.json"
 _ROOMS = ("cccount_dist.campaign", "cccount_dist.kinds")
-_PAGES = (".html",)  # reports are written beside the steps
+_BESIDE = (".html", "/individuals.parquet", FINISHED)  # reports and lists are written beside the steps
 _DECIDED = ("goal", "settings", "chain")  # of what a step looks at: the same for a campaign that nobody has touched
 _PREPARED = (".npz",)  # what a method has prepared beside its log
 
@@ -132,7 +134,7 @@ def _seen(folder: CampaignFolder, inputs: Inputs) -> dict[str, Any]:
     rows, chain = log.tip()
     objects, results = workspace.objects, f"{folder.prefix}/results"
     names = [name for name in workspace.campaigns() if name != folder.name]
-    kept = [key for key in objects.keys(results) if not key.endswith((*_PAGES, FINISHED))]
+    kept = [key for key in objects.keys(results) if not key.endswith(_BESIDE)]
     kept += [key for key in objects.keys(folder.prefix) if key.endswith(_PREPARED) and key.count("/") == 2]
     return {
         "version": __version__,
@@ -145,7 +147,10 @@ def _seen(folder: CampaignFolder, inputs: Inputs) -> dict[str, Any]:
         "questions": [asked, log.asked_digest(asked)],
         "answers": rows,
         "chain": chain,
-        "others": {name: CampaignFolder(workspace, name).log.answers().num_rows for name in names},
+        "others": {
+            KNOWN_PAIRS: read_known_pairs(workspace).num_rows,
+            **{name: CampaignFolder(workspace, name).log.answers().num_rows for name in names},
+        },
         "results": {key: digest_of(objects.read(key)) for key in kept},
     }
 

@@ -12,8 +12,9 @@ Ints = NDArray[np.int64]
 
 
 def respecting(labels: Ints, links: Sequence[tuple[int, int, float]]) -> Ints:
-    """Return the labels with every link respected: sets of same items go where most of them are, the smaller of two sets that
-    differ and share a label leaves. Nobody else moves. O(n + answers).
+    """Return the labels with every link respected: sets of same items go where most of them are. Of two sets that differ and
+    share a label the one leaves that differs from more sets there, so that few move; of equals the smaller one. Nobody else
+    moves. O(n + answers).
 
     Parameters
     ----------
@@ -21,6 +22,8 @@ def respecting(labels: Ints, links: Sequence[tuple[int, int, float]]) -> Ints:
 
     >>> respecting(np.array([0, 0, 0, 1]), [(0, 1, 0.0), (2, 3, 1.0), (0, 2, 1.0)]).tolist()
     [0, 1, 0, 0]
+    >>> respecting(np.array([0, 0, 0, 0]), [(0, 1, 1.0), (0, 2, 0.0), (0, 3, 0.0)]).tolist()
+    [1, 1, 0, 0]
     """
     labels = labels.copy()
     root: dict[int, int] = {}
@@ -41,10 +44,13 @@ def respecting(labels: Ints, links: Sequence[tuple[int, int, float]]) -> Ints:
         counts = Counter(labels[together].tolist())
         labels[together] = min(counts, key=lambda label: (-counts[label], label))
     fresh = int(labels.max(initial=-1)) + 1
+    apart = {(min(a, b), max(a, b)) for u, v, value in links if value != SAME and labels[u] == labels[v]
+             for a, b in [(find(u), find(v))]}  # fmt: skip
+    crowded = Counter(one for pair in apart for one in pair)
     for u, v, value in links:
         if value != SAME and labels[u] == labels[v]:
-            smaller = min((sets[find(u)], sets[find(v)]), key=lambda one: (len(one), -one[0]))
-            labels[smaller] = fresh
+            leaves = min((find(u), find(v)), key=lambda one: (-crowded[one], len(sets[one]), -sets[one][0]))
+            labels[sets[leaves]] = fresh
             fresh += 1
     return labels
 

@@ -1,8 +1,9 @@
 """What every estimator of the number of clusters returns."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol, runtime_checkable
 
 # Ways to count from the same answers whose intervals should meet: their names in `details`, and in words.
 _COMPARED = (
@@ -77,3 +78,11 @@ class CountResult:
         if "stop_low" not in self.details:
             return self
         return replace(self, low=self.details["stop_low"], high=self.details["stop_high"])
+
+
+@runtime_checkable
+class Placed(Protocol):
+    """A count that knows which items it saw together, so that its clusters can be shown and corrected."""
+
+    def partition(self) -> Sequence[Sequence[int]]:
+        """Return the clusters that were seen, each with its items."""

@@ -10,6 +10,7 @@ from cccount_dist.report.chart import chart, leaves_the_chart
 from cccount_dist.report.facts import CountFacts
 from cccount_dist.report.frame import whole_file
 from cccount_dist.report.gallery import gallery
+from cccount_dist.report.individualsection import STYLE, individuals_section
 from cccount_dist.report.markup import Html, element, facts_list, joined, name_of, table
 from cccount_dist.report.shapes import size_chart, way_chart
 from cccount_dist.report.wording import (
@@ -40,9 +41,11 @@ _MOST_ROWS = 40  # of the table of estimates
 def report_page(facts: CountFacts) -> str:
     """Return the whole file."""
     large, below = headline(facts)
-    sections = (_course(facts), _found(facts), _compared(facts), _collection(facts), _how(facts), gallery(facts), _record(facts))
+    who = individuals_section(facts.individuals, facts.noun)
+    told = (_course(facts), _found(facts), who, _compared(facts), _collection(facts), _how(facts))
+    sections = (*told, gallery(facts), _record(facts))
     body = element("body", element("main", _answer(facts, large, below), *sections), _foot(facts))
-    return whole_file(large, facts.campaign, body)
+    return whole_file(large, facts.campaign, body, style=STYLE)
 
 
 def _answer(facts: CountFacts, large: str, below: str) -> Html:

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from cccount_dist.campaign.effort import Effort
 from cccount_dist.campaign.noun import Noun, noun_of
+from cccount_dist.individuals.roster import Individual
 from storage.epochs import Epoch
 from storage.settings import Goal, Settings
 
@@ -75,6 +76,16 @@ class CollectionFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """The individuals of a campaign, as a report shows them."""
+
+    shown: Sequence[tuple[Individual, Thumbnail]]
+    total: int
+    complete: bool  # False: those that a count saw
+    catalogue: str = ""  # who was seen again, who is new, who is missing, in words
+
+
+@dataclass(frozen=True, slots=True)
 class CountFacts:
     """Everything in one report of a count campaign."""
 
@@ -97,6 +108,7 @@ class CountFacts:
     forecast: Forecast | None = None
     epochs: Sequence[Epoch] = ()  # where other samplers took over
     price: float | None = None  # of a question; None: not told
+    individuals: Seen | None = None  # of a count that places items
 
     @property
     def noun(self) -> Noun:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from cccount_dist.campaign.effort import Effort
 from cccount_dist.campaign.noun import GROUP, Noun, noun_of
-from cccount_dist.report.facts import CollectionFacts, JudgedPair, Thumbnail
+from cccount_dist.report.facts import CollectionFacts, JudgedPair, Seen, Thumbnail
 from cccount_dist.report.qualitysection import QualityFacts
 from cccount_dist.report.ratingsection import RatingFacts
 from storage.epochs import Epoch
@@ -73,6 +73,7 @@ class GroupingFacts:
     epochs: Sequence[Epoch] = ()  # where other samplers took over
     quality: QualityFacts | None = None  # of a method that measures it
     price: float | None = None  # of a question; None: not told
+    individuals: Seen | None = None
 
     @property
     def noun(self) -> Noun:

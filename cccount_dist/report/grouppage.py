@@ -6,11 +6,12 @@ One HTML file without scripts, like that of a count; what users wrote is escaped
 from collections.abc import Mapping
 
 from cccount_dist.campaign.answerwords import answers_words
-from cccount_dist.campaign.noun import Noun, noun_of, whole
+from cccount_dist.campaign.noun import GROUP, Noun, noun_of, whole
 from cccount_dist.report.facts import JudgedPair
 from cccount_dist.report.frame import whole_file
 from cccount_dist.report.gallery import picture
 from cccount_dist.report.groupfacts import GroupingFacts, NextPair, Sheet
+from cccount_dist.report.individualsection import STYLE, individuals_section
 from cccount_dist.report.lines import lines
 from cccount_dist.report.markup import Html, element, facts_list, joined, name_of, table
 from cccount_dist.report.qualitysection import quality_section
@@ -46,11 +47,13 @@ def groups_page(facts: GroupingFacts) -> str:
     large, below = _headline(facts)
     rated = Html() if facts.ratings is None else ratings_section(facts.ratings)
     good = Html() if facts.quality is None else quality_section(facts.quality, noun_of(facts.goal, _CLASS))
-    sections = (good, _course(facts), rated, _sizes(facts), _sheets(facts), _doubts(facts), _next(facts), _how(facts))
+    who = individuals_section(facts.individuals, noun_of(facts.goal, GROUP))
+    told = (good, _course(facts), rated, _sizes(facts), who, _sheets(facts), _doubts(facts))
+    sections = (*told, _next(facts), _how(facts))
     when = f"{facts.written_at:%Y-%m-%d %H:%M} UTC"
     foot = element("footer", element("p", f"Written by cccount {facts.version} on {when}. This file needs no network."))
     body = element("body", element("main", _answer(facts, large, below), *sections), foot)
-    return whole_file(large, facts.campaign, body, style=_STYLE)
+    return whole_file(large, facts.campaign, body, style=_STYLE + STYLE)
 
 
 def _headline(facts: GroupingFacts) -> tuple[str, str]:

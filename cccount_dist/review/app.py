@@ -29,6 +29,7 @@ from cccount_dist.review.browse import browsing
 from cccount_dist.review.desk import Desk
 from cccount_dist.review.desks import Desks
 from cccount_dist.review.guard import Guard
+from cccount_dist.review.individuals import individuals_router
 from cccount_dist.review.models import (
     AnswerBody,
     FlagBody,
@@ -99,6 +100,7 @@ def make_app(desks: Desks, door: Door, watcher: Watcher, bell: Bell | None = Non
     app.include_router(_pages())
     app.include_router(_signing_in(desks, door))
     app.include_router(browsing(desks, door), responses=_REFUSED)
+    app.include_router(individuals_router(desks, door, watcher.answered), responses=_REFUSED)
     app.include_router(_reviewing(desks, door, watcher, bell or Bell()))
     return app
 
@@ -125,6 +127,10 @@ def _pages() -> APIRouter:
     @router.get("/browse")
     async def browse() -> HttpResponse:
         return served("browse.html")
+
+    @router.get("/individuals")
+    async def individuals() -> HttpResponse:
+        return served("individuals.html")
 
     @router.get("/static/{name}")
     async def static(name: str) -> HttpResponse:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from cccount_dist.review.sheets import Answered
-from cccount_dist.sampling.ledger import Ledger, LoggedAnswer, is_flag
+from cccount_dist.sampling.ledger import Ledger, LoggedAnswer, is_firm, is_flag
 from cccount_dist.sampling.questions.same import SAME_QUESTION
 
 DEEP = 10  # looks that can be undone: a look is a pair, a page, or a flag with what it answered
@@ -23,7 +23,7 @@ class History:
     def take(self, rows: Iterable[LoggedAnswer]) -> None:
         """Read on. Answers to one page, and a flag with what it answered, are one look."""
         for row in rows:
-            if row.undoes is not None or not row.annotator:
+            if row.undoes is not None or not row.annotator or is_firm(row.source):
                 continue
             looks = self._looks.setdefault(row.annotator, deque(maxlen=_KEPT))
             if looks and self._belongs(row, looks[-1]):

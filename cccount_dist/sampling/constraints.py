@@ -39,9 +39,13 @@ class Constraints:
     (0.0, ['a', 'b'])
     >>> known.add(1, 3, 1.0, "c"), known.conflicts[0].against
     (False, ('a', 'b'))
+    >>> known.note(1, 2, 0.0, "d", firm=True)
+    >>> known.known(1, 3), [conflict.answer_id for conflict in known.conflicts]
+    (1.0, ['a'])
     """
 
     def __init__(self) -> None:
+        self._firm: dict[str, None] = {}  # answers that stand above the others, in the order in which they came
         self._clear()
 
     def _clear(self) -> None:
@@ -110,9 +114,16 @@ class Constraints:
         self._refresh()
         return answer_id not in self._conflicts
 
-    def note(self, u: int, v: int, value: float, answer_id: str) -> None:
+    def note(self, u: int, v: int, value: float, answer_id: str, *, firm: bool = False) -> None:
         """Take an answer in, as `add` does, at the next look at the closure: many together are taken in several times faster, and
-        somebody who changes an answer a thousand times costs one rebuild and not a thousand."""
+        somebody who changes an answer a thousand times costs one rebuild and not a thousand.
+
+        A firm answer stands above all that are not, and above the firm ones before it: what contradicts it is the conflict,
+        whenever it came.
+        """
+        if firm and answer_id not in self._number:
+            self._firm[answer_id] = None
+            self._stale = True
         self._write_down(u, v, value, answer_id)
 
     def extend(self, links: Iterable[Link]) -> None:
@@ -128,6 +139,7 @@ class Constraints:
         number = self._number.pop(answer_id, None)
         if number is None:
             return
+        self._firm.pop(answer_id, None)
         if not self._stale:
             self._catch_up()
         # An answer that changed nothing when it came leaves nothing behind. Otherwise the closure is rebuilt at the next
@@ -240,7 +252,8 @@ class Constraints:
     def _refresh(self) -> None:
         """Bring the closure up to the answers; built anew from those that are left, if one that it rests on was taken out."""
         if self._stale:
-            answers, names, largest = self._answers[list(self._number.values())], list(self._number), self._largest
+            names = [*reversed(self._firm), *(name for name in self._number if name not in self._firm)]
+            answers, largest = self._answers[[self._number[name] for name in names]], self._largest
             self._clear()
             if names:
                 self._answers, self._ids, self._largest = answers, names, largest

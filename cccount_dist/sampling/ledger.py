@@ -25,6 +25,8 @@ FLAG = "flag"  # somebody found the picture of an item useless: what is asked ab
 REPEAT = "repeat"  # an answer to a pair that the same person had answered before: it says how steady a person is
 GOLD = {SAME: "gold same", DIFFERENT: "gold different"}  # an answer to a pair whose answer was known: the source says which
 EPOCH = "epoch"  # what was answered before another sampler took over, said again to it: "epoch ID", by nobody (`epochs.py`)
+CORRECTION = "correction"  # what a person said of their own accord about two pictures: "correction: merge"; stands above answers
+KNOWN = "known"  # what a catalogue or a table of pairs says that was brought in: "known: FILE"; the oldest of the corrections
 OUTSIDE = -1  # question_id of an answer that was not given to a question of this campaign
 MOST_WEIGHED = 100  # people whose votes on one question are weighed; further ones are kept and shown, and change nothing
 
@@ -36,6 +38,27 @@ def is_check(source: str) -> bool:
 
 def is_flag(source: str) -> bool:
     return source.startswith(FLAG)
+
+
+def is_correction(source: str) -> bool:
+    """Whether a person said it by hand in this campaign: no machine, and no earlier answer, takes it back."""
+    return source.startswith(CORRECTION)
+
+
+@lru_cache(maxsize=1024)
+def is_firm(source: str) -> bool:
+    """Whether it stands above answers to questions: a correction, here or in another campaign, or what was brought in."""
+    elsewhere = source.startswith("campaign ") and f": {CORRECTION}" in source
+    return elsewhere or is_correction(source) or source.startswith(KNOWN)
+
+
+def adopted_source(campaign: str, source: str) -> str:
+    """The source of a row that was taken over from another campaign: a correction stays one.
+
+    >>> adopted_source("census", "people"), adopted_source("census", "correction: merge")
+    ('campaign census', 'campaign census: correction: merge')
+    """
+    return f"campaign {campaign}: {source}" if is_correction(source) else f"campaign {campaign}"
 
 
 def is_recalled(source: str) -> bool:
@@ -234,7 +257,9 @@ class Ledger:
         elif is_check(row.source):
             self._learn_gold(row, 1)
         elif row.value in (SAME, DIFFERENT):
-            self.constraints.note(row.u, row.v, float(row.value or 0.0), row.id)
+            firm = is_firm(row.source)
+            self.constraints.note(row.u, row.v, float(row.value or 0.0), row.id, firm=firm)
+            return self._drop_unfounded() if firm else []
         return []
 
     def _take_back(self, answer_id: str) -> list[Answer]:

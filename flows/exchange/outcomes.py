@@ -75,6 +75,19 @@ class GoldImported(_Read):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogueImported(_Read):
+    """Known individuals, or pairs, from a file."""
+
+    pictures: int  # that are new
+    individuals: int  # that are known now
+    pairs: int  # that are new
+
+    def words(self) -> str:
+        said = f"{self.pictures:,} new pictures; {self.individuals:,} known individuals in all; {self.pairs:,} new pairs."
+        return "\n".join([f"{said} Every campaign knows it from its next step on.", *self.lines()])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Packed(Outcome):
     """Questions and pictures in one HTML file."""
 

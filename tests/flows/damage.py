@@ -8,6 +8,7 @@ import numpy as np
 from PIL import Image
 
 from cccount_dist.campaign.inputs import load_inputs
+from cccount_dist.individuals.census import Individuals
 from cccount_dist.kinds.subcluster.prepared import find_lists, lists_job, options_of
 from cccount_dist.review.annotators import Annotators
 from cccount_dist.sampling.methods import METHODS
@@ -15,9 +16,10 @@ from cccount_dist.sampling.packing import blob_name
 from storage.campaigns import CampaignFolder
 from storage.gold import write_gold
 from storage.handouts import Handout, Handouts
+from storage.individuals import add_known
 from storage.lease import Lease
 from storage.picturecache import PictureCache
-from storage.schema import GOLD, PREVIOUS, PREVIOUS_FEATURES
+from storage.schema import GOLD, KNOWN_PAIRS, KNOWN_PICTURES, PREVIOUS, PREVIOUS_FEATURES
 from storage.scratch import write_arrays
 from storage.snapshots import BLOBS
 from storage.stamp import stamped
@@ -54,9 +56,20 @@ def everything(home: Path) -> Path:
     for name in ("ana", "bo"):
         Annotators(workspace).add(name)
     write_gold(workspace, GOLD.schema.empty_table().from_pylist([{"u": 0, "v": 1, "value": 0.0, "origin": "me"}], GOLD.schema))
+    _individuals(workspace)
     _disposable(workspace)
     _upgraded(workspace)
     return home / "ws"
+
+
+def _individuals(workspace: Workspace) -> None:
+    individuals = Individuals.open(workspace.location, "group")
+    first = individuals.write().individuals[0]
+    for text in ("Luna", "Luna II"):
+        individuals.name(first.individual, text, annotator="ana")
+    pictures = {"item": [0], "name": ["Luna"], "side": ["left"], "origin": ["me"]}
+    pairs = {"u": [0], "v": [1], "value": [0.0], "origin": ["me"]}
+    add_known(workspace, lambda *_: (KNOWN_PICTURES.table(pictures), KNOWN_PAIRS.table(pairs)))
 
 
 def _campaigns(workspace: Workspace) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cccount_dist.individuals.census import Individuals
 from storage import checks, inventory, parquet
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError, WorkspaceError
@@ -25,6 +26,8 @@ MAY_GO = {
     "campaigns/{campaign}/zarr.json", "campaigns/{campaign}/lease.json", "campaigns/{campaign}/journal.sqlite",
     "campaigns/{campaign}/desk.sqlite", "campaigns/{campaign}/consensus.npz", "campaigns/{campaign}/results/count.json",
     "campaigns/{campaign}/results/finished.json",
+    "individuals/identities.parquet", "individuals/known.parquet", "individuals/pairs.parquet",
+    "campaigns/{campaign}/results/individuals.parquet", "campaigns/{campaign}/results/seen.parquet",
     "campaigns/{campaign}/results/next.parquet", "campaigns/{campaign}/results/subclusters.parquet",
     "campaigns/{campaign}/results/browse.html", "campaigns/{campaign}/results/report.html", ".cache/{name}.npy",
     ".cache/pictures/{name}", ".scratch/{pass}/{path}", ".scratch/neighbors.json", "backups/{step}/{path}",
@@ -190,6 +193,7 @@ def test_results_that_are_deleted_come_back_as_the_repair_says(copy: Path) -> No
     for name in ("count", "group", "sub", "older"):
         stage("advance", place, name)
     write_reports(place, None)
+    Individuals.open(place, "group").write()
     assert before - set(keys_of(copy)) <= {key for key in before if key.startswith(".cache/")}
     assert verify(place)["ok"]
 
@@ -234,6 +238,7 @@ def test_a_lost_campaign_toml_and_a_lost_workspace_toml_are_named_and_an_unfinis
         ".cache",
         ".scratch",
         "backups",
+        "individuals",
     ):
         shutil.rmtree(copy / name)
     for name in ("projection.npz", "gold.parquet", "annotators.json"):

@@ -126,10 +126,10 @@ def _commit(search: _Search, hit: int) -> None:
     risk = search.skip.commit(matched=hit >= 0)
     if hit >= 0:
         clusters.join(hit, search.slot)
-        state.sequence.append(hit)
+        state.place(hit, search.slot)
     else:
         founded = clusters.found(search.slot, state.new_rate)
-        state.sequence.append(founded)
+        state.place(founded, search.slot)
         clusters.settled[founded] = len(asked)
         clusters.doubt[founded] = risk
         if state.shortcut.on:

@@ -236,7 +236,7 @@ def _commit(trial: Trial, hit: int | None) -> None:
     state.repeats.join(trial.repeats)
     trial.skip.commit(matched=hit is not None)
     if hit is not None:
-        state.sequence.append(hit)
+        state.place(hit, trial.slot)
         missed = trial.chance_missed(hit)
         state.missed += missed / (1.0 - missed)
         clusters.join(clusters.root(hit), trial.slot)
@@ -244,7 +244,7 @@ def _commit(trial: Trial, hit: int | None) -> None:
     # Answers at the birth of a cluster are evidence that it differs from the others. Those of later items are none: an item
     # joins a false part of a cluster because the whole of it said "different" by mistake.
     founded = clusters.found(trial.slot, trial.new)
-    state.sequence.append(founded)
+    state.place(founded, trial.slot)
     clusters.settled[founded] = len(rows)
     total = float(trial.odds.sum())
     clusters.doubt[founded] = total / (total + trial.new)

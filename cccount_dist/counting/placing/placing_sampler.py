@@ -168,11 +168,14 @@ class PlacingSampler:
         return self._result
 
     def partition(self) -> list[list[int]]:
-        """Return the clusters found, as far as their members are held: the first and the latest ones."""
+        """Return the clusters found, each with its items in the order in which they were placed."""
         self._refresh()
         state = self._engine.state
-        live = np.flatnonzero(state.clusters.live[: len(state.clusters)]).tolist()
-        return [[state.item(j, place) for place in range(int(state.clusters.held[j]))] for j in live]
+        found: dict[int, list[int]] = {}
+        for cluster, slot in zip(state.sequence, state.slots, strict=True):
+            if state.clusters.live[root := state.clusters.root(cluster)]:
+                found.setdefault(root, []).append(state.looks.items[slot])
+        return [found[cluster] for cluster in sorted(found)]
 
     def _new_engine(self) -> Engine:
         looks = Looks(self._vectors, self._order, self._mean_square, self._sharp, self._local)

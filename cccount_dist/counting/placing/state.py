@@ -73,7 +73,8 @@ class State:
         self.merges = 0
         self.searched = 0.0  # drop of doubt by re-checks
         self.repeats = Repeats()
-        self.sequence: list[int] = []  # cluster of each item that was placed, in the random order
+        self.sequence: list[int] = []  # cluster of each item that was placed, in the random order …
+        self.slots: list[int] = []  # … and the slot of that item
         self._next_refit = _FIRST_REFIT
 
     @property
@@ -92,6 +93,11 @@ class State:
         floor = (1.0 - self.new_rate) * sizes / max(self.drawn + 1, 1)
         chances: NDArray[np.float64] = (1.0 - floored) * self.chances.logistic(features) + floored * floor
         return chances
+
+    def place(self, cluster: int, slot: int) -> None:
+        """Write down that the next item of the random order is in a cluster."""
+        self.sequence.append(cluster)
+        self.slots.append(slot)
 
     def item(self, cluster: int, place: int) -> int:
         """The item at a place among the members that are held of a cluster."""

@@ -20,6 +20,7 @@ from cccount_dist.report.chart import MOST_POINTS
 from cccount_dist.report.collected import collection_facts, pictures_of
 from cccount_dist.report.facts import JudgedPair, Thumbnail
 from cccount_dist.report.groupfacts import GroupingFacts, NextPair, Refresh, Sheet
+from cccount_dist.report.individualsection import seen_individuals
 from cccount_dist.report.measured import CountBounds, QualityOutcome
 from cccount_dist.report.qualitysection import QualityFacts
 from cccount_dist.report.wording import thinned
@@ -79,6 +80,7 @@ def gather(
         epochs=folder.epochs(),
         ratings=rating_facts(folder, collection, given, labels, price) if method.takes("ratings") else None,
         price=price,
+        individuals=seen_individuals(folder, collection, progress),
         quality=_quality(last, [pictures[item] for item in least_sure]) if method.measures else None,
     )
 

@@ -47,6 +47,12 @@ class CountKind(CampaignKind[CountOptions]):
 
         return ESTIMATES
 
+    @property
+    def tables(self) -> "tuple[TableSpec, ...]":
+        from storage.schema import SEEN
+
+        return (self.course, SEEN)
+
     def check(self, options: CountOptions, inputs: "Inputs") -> None:
         from cccount_dist.clustering.methods import check_clusters
 

@@ -20,6 +20,7 @@ from cccount_dist.kinds.count.runner import DETAILS
 from cccount_dist.report.chart import MOST_POINTS
 from cccount_dist.report.collected import collection_facts, pictures_of
 from cccount_dist.report.facts import CountFacts, Estimate, Forecast, JudgedPair, Way
+from cccount_dist.report.individualsection import seen_individuals
 from cccount_dist.report.shownpairs import choose_pairs
 from cccount_dist.report.wording import WAYS, thinned
 from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer
@@ -57,6 +58,7 @@ def gather(
         written_at=datetime.now(UTC),
         epochs=folder.epochs(),
         price=price,
+        individuals=seen_individuals(folder, collection, progress),
         **_details(folder),
     )
 

@@ -6,21 +6,23 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from cccount_dist.campaign.inputs import neighbor_lists
 from cccount_dist.campaign.runner import CampaignRunner, State
+from cccount_dist.clustering.result import numbered
 from cccount_dist.counting.forecast import forecast_questions
 from cccount_dist.counting.grown import remembered, with_earlier
 from cccount_dist.counting.methods import counting_method, make_counter
 from cccount_dist.counting.placing.underway import EAGER
-from cccount_dist.counting.result import CountResult
+from cccount_dist.counting.result import CountResult, Placed
 from cccount_dist.sampling.checked import CheckedAnswers
 from cccount_dist.sampling.ledger import LoggedAnswer
 from cccount_dist.sampling.types import Answer, Sampler
 from cccount_dist.similarity.localscores import LocalScores
 from cccount_dist.similarity.sharp import SharpRows
-from storage.schema import ESTIMATES
+from storage.schema import ESTIMATES, SEEN
 from storage.settings import Goal
 
 _MOST_QUESTIONS = 10**15  # more cannot be meant, and a wide interval early in a campaign can forecast anything
@@ -115,6 +117,17 @@ class CountRunner(CampaignRunner[CountResult]):
         }
         self.folder.append_row(ESTIMATES, row)
         self.folder.write_result(DETAILS, json.dumps(self._details(result), indent=1).encode())
+        if state != "running" and isinstance(self.sampler, Placed):
+            self._write_seen(self.sampler.partition())
+
+    def _write_seen(self, clusters: Sequence[Sequence[int]]) -> None:
+        """Write which items were seen together; -1 for those that were not drawn."""
+        collection = self.folder.workspace.collection()
+        cluster = np.full(collection.items, -1, np.int64)
+        for number, members in enumerate(clusters):
+            cluster[list(members)] = number
+        columns = {"item": np.arange(collection.items), "id": list(collection.ids), "cluster": numbered(cluster)}
+        self.folder.write_table(SEEN, pa.table(columns, schema=SEEN.schema))
 
     def _details(self, result: CountResult) -> dict[str, object]:
         """What the report shows beside the estimates."""

@@ -1,0 +1,436 @@
+"""The individuals of a workspace: who they are by the groups of a campaign, and how people correct them by hand.
+
+A correction is an answer of a person in the log of the campaign: it can be taken back by who gave it, every campaign obeys it as
+knowledge, and no method takes it back. Names and notes are entries of a journal of their own. A listing costs the collection and
+the answers once; a correction costs the pictures that it is about.
+"""
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cccount_dist.campaign.campaign import Campaign
+from cccount_dist.campaign.responses import check_annotator, new_id, undo_rows
+from cccount_dist.individuals import numbering, statements
+from cccount_dist.individuals.numbering import Remembered
+from cccount_dist.individuals.roster import GAP_MINUTES, Described, Facts, Individual, groups_of, joined, roster
+from cccount_dist.individuals.spoken import NO_ANIMAL, kept_to, spoken
+from cccount_dist.individuals.statements import Pair
+from cccount_dist.sampling.ledger import CORRECTION, OUTSIDE, LoggedAnswer, is_correction, is_flag
+from storage.campaigns import CampaignFolder
+from storage.errors import InputError, WorkspaceError
+from storage.individuals import (
+    append_name,
+    read_identities,
+    read_known_pictures,
+    read_names,
+    update_identities,
+)
+from storage.nameentries import NAME, NOTE, Entry, check_text, now
+from storage.schema import IDENTITIES, INDIVIDUALS, LABELS, SEEN, TableSpec
+from storage.workspace import Workspace
+
+LONGEST_NAME, LONGEST_NOTE = 80, 1000
+MOVE = "move"
+GROUPED = (LABELS, SEEN)  # what individuals are made of: the groups of a clustering, or what a count saw together
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """The individuals that a campaign's groups show, at one moment."""
+
+    campaign: str
+    individuals: list[Individual]
+    facts: Facts
+    no_animals: tuple[int, ...]  # pictures that show no animal
+    ungrouped: int  # pictures that belong to no group: not drawn by a count, or without a vector
+    complete: bool = True  # False: a count drew some pictures and not all
+    known: Mapping[int, str] = field(default_factory=dict)  # pictures of a catalogue that was brought in, and whom they show
+
+    @property
+    def seen_again(self) -> list[Individual]:
+        """Known individuals that are on pictures which the catalogue has not."""
+        return [one for one in self.individuals if one.known and not set(one.items) <= set(self.known)]
+
+    @property
+    def new(self) -> list[Individual]:
+        """Those that no catalogue knows."""
+        return [one for one in self.individuals if not one.known]
+
+    @property
+    def missing(self) -> list[str]:
+        """Names of the catalogue that no new picture shows."""
+        again = {self.known[item] for one in self.seen_again for item in one.items if item in self.known}
+        return sorted(set(self.known.values()) - again)
+
+    def find(self, individual: int) -> Individual:
+        """Return one by its number; `InputError` if there is none."""
+        for one in self.individuals:
+            if one.individual == individual:
+                return one
+        raise InputError(f"campaign {self.campaign!r} has no individual {individual}: `cccount individuals` lists them")
+
+    def of_item(self, item: int) -> Individual | None:
+        """The individual that a picture shows."""
+        return next((one for one in self.individuals if item in one.items), None)
+
+
+class Individuals:
+    """The individuals of a workspace by the groups of one of its campaigns. Threads may share it.
+
+    Methods
+    -------
+    census() : everybody, as of now
+    merge(into, others), split(individual, pictures), move(picture, to), confirm(individual) : corrections by hand
+    not_an_animal(picture), name(individual, text), note(individual, text)
+    undo(id) : take any of these back; each of them returns its id
+    write() : individuals.parquet in the results of the campaign
+
+    Examples
+    --------
+    ::
+
+        individuals = Individuals.open("census", "cluster")
+        luna = individuals.census().individuals[0]
+        individuals.name(luna.individual, "Luna", annotator="ana")
+        undo = individuals.merge(luna.individual, [7], annotator="ana")
+        individuals.undo(undo, annotator="ana")
+    """
+
+    def __init__(self, folder: CampaignFolder) -> None:
+        self.workspace, self.folder = folder.workspace, folder
+        self.campaign = Campaign(folder)
+        self._others: dict[str, Campaign] = {}
+        self._lock = threading.RLock()
+
+    @classmethod
+    def open(cls, workspace: str, campaign: str | None = None) -> Self:
+        """Open the individuals of a campaign; of the newest one that has groups, if none is named."""
+        opened = Workspace.open(workspace)
+        return cls(CampaignFolder(opened, campaign or default_campaign(opened)))
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether the campaign has groups, or saw some."""
+        return any(len(_groups(self.folder, spec)) for spec in GROUPED)
+
+    def census(self, gap_minutes: float = GAP_MINUTES, *, remember: bool = True) -> Census:
+        """Return everybody as of now: the campaign's groups, kept to all that people said by hand.
+
+        `gap_minutes`: pictures of one individual at one place with less between them are one encounter. Without `remember`
+        nothing is written: somebody who is new keeps the number only if nobody else is listed before.
+        """
+        if gap_minutes < 0:
+            raise InputError(f"the minutes between encounters must not be negative, and are {gap_minutes:g}")
+        with self._lock:
+            collection = self.workspace.collection()
+            spec, labels = next(((one, found) for one in GROUPED if len(found := _groups(self.folder, one))), (None, None))
+            if spec is None or labels is None:
+                raise WorkspaceError(
+                    f"campaign {self.folder.name!r} has no groups: `cccount cluster` makes some, and a count that places pictures"
+                    " (--method placing, the usual one), after its first step"
+                )
+            heard = spoken(self.workspace, self.campaign, self.others())
+            kept = kept_to(labels, collection.items, heard)
+            groups = groups_of(kept, without=heard.no_animals)
+            sure = joined(groups, heard.answers)
+            described = self._described()
+            numbers = self._numbered(groups, sure, described, remember=remember)
+            catalogue = read_known_pictures(self.workspace).to_pylist()
+            known = {row["item"]: row["name"] for row in catalogue}
+            rows = roster(
+                groups,
+                numbers,
+                facts := Facts.of(collection.table),
+                heard.answers,
+                described,
+                known=known,
+                sides={row["item"]: row["side"] for row in catalogue if row["side"]},
+                gap_minutes=gap_minutes,
+            )
+            ungrouped = int((kept < 0).sum())
+            return Census(self.folder.name, rows, facts, tuple(sorted(heard.no_animals)), ungrouped, spec is LABELS, known)
+
+    def write(self, gap_minutes: float = GAP_MINUTES) -> Census:
+        """Write individuals.parquet into the results of the campaign, and return who is in it."""
+        census = self.census(gap_minutes)
+        self.folder.write_table(INDIVIDUALS, individuals_table(census))
+        return census
+
+    # -- corrections ------------------------------------------------------------------------------------------------------
+
+    def merge(self, into: int, others: Sequence[int], *, annotator: str, id: str | None = None) -> str:  # noqa: A002
+        """Say that individuals are one: all of their pictures show the first. Returns the id by which it is taken back.
+
+        `individuals.merge(3, [7, 9], annotator="ana")`
+        """
+        with self._lock:
+            if self._knows(id):
+                return str(id)
+            census = self.census()
+            parts = [census.find(one) for one in dict.fromkeys(others) if one != into]
+            if not parts:
+                raise InputError(f"individual {into} is one already: name another one to merge with it")
+            first = census.find(into)
+            items = [first.key_item, *(i for one in (first, *parts) for i in one.items if i != first.key_item)]
+            told = self._record(statements.all_the_same(items), "merge", annotator, id)
+            self._remember(lambda memory: numbering.absorbed(memory, into, [one.individual for one in parts]))
+            return told
+
+    def split(self, individual: int, pictures: Iterable[int], *, annotator: str, id: str | None = None) -> str:  # noqa: A002
+        """Say that some pictures (item numbers) of an individual show another one, which gets a number of its own.
+
+        `individuals.split(3, [17, 20], annotator="ana")`
+        """
+        with self._lock:
+            if self._knows(id):
+                return str(id)
+            one = self.census().find(individual)
+            marked = sorted(set(pictures))
+            if foreign := [item for item in marked if item not in one.items]:
+                raise InputError(f"individual {individual} has no picture {self._called(foreign[0])}")
+            if not marked or len(marked) == len(one.items):
+                raise InputError(f"mark some of the {one.photos:,} pictures of individual {individual}, and not all of them")
+            rest = [item for item in one.items if item not in marked]
+            told = self._record(statements.parted(marked, rest), "split", annotator, id)
+            self._remember(lambda memory: numbering.parted(memory, individual, marked))
+            return told
+
+    def move(self, picture: int, to: int, *, annotator: str, id: str | None = None) -> str:  # noqa: A002
+        """Say that a picture shows another individual than it is with.
+
+        `individuals.move(17, to=3, annotator="ana")`
+        """
+        with self._lock:
+            if self._knows(id):
+                return str(id)
+            census = self.census()
+            there, here = census.find(to), census.of_item(picture)
+            if here is not None and here.individual == to:
+                raise InputError(f"{self._called(picture)} is a picture of individual {to} already")
+            rest = [] if here is None else [item for item in here.items if item != picture]
+            told = self._record(statements.moved(picture, there.items, rest), MOVE, annotator, id)
+            if here is not None and rest:
+                self._remember(lambda memory: numbering.parted(memory, here.individual, [picture]))
+            return told
+
+    def confirm(self, individual: int, *, annotator: str, id: str | None = None) -> str:  # noqa: A002
+        """Say that all pictures of an individual show it.
+
+        `individuals.confirm(3, annotator="ana")`
+        """
+        with self._lock:
+            one = self.census().find(individual)
+            if one.photos == 1:
+                raise InputError(f"individual {individual} has one picture: there is nothing to confirm")
+            return self._record(statements.all_the_same(one.items), "confirm", annotator, id)
+
+    def not_an_animal(self, picture: int, *, annotator: str, id: str | None = None) -> str:  # noqa: A002
+        """Say that a picture shows no animal: it belongs to nobody, and is asked about no more.
+
+        `individuals.not_an_animal(17, annotator="ana")`
+        """
+        own = id or new_id()
+        self.campaign.flag(picture, NO_ANIMAL, annotator=annotator, id=own)
+        return own
+
+    def name(self, individual: int, text: str, *, annotator: str, id: str | None = None) -> str:  # noqa: A002
+        """Give an individual a name; "" for none. A name is given once.
+
+        `individuals.name(3, "Luna", annotator="ana")`
+        """
+        said = check_text(text, "a name", LONGEST_NAME)
+        with self._lock:
+            census = self.census()
+            census.find(individual)
+            taken = next((one for one in census.individuals if said and one.name == said and one.individual != individual), None)
+            if taken is not None:
+                raise InputError(
+                    f"individual {taken.individual} is called {said!r} already: merge the two, or choose another name"
+                )
+            return self._describe(individual, NAME, said, annotator, id)
+
+    def note(self, individual: int, text: str, *, annotator: str, id: str | None = None) -> str:  # noqa: A002
+        """Write something about an individual; "" for nothing.
+
+        `individuals.note(3, "left ear torn", annotator="ana")`
+        """
+        said = check_text(text, "a note", LONGEST_NOTE)
+        self.census().find(individual)
+        return self._describe(individual, NOTE, said, annotator, id)
+
+    def undo(self, id: str, *, annotator: str, undo_id: str | None = None) -> str:  # noqa: A002
+        """Take back one of one's own corrections, names or notes, by the id that it returned.
+
+        `individuals.undo(told, annotator="ana")`
+        """
+        check_annotator(annotator)
+        own = undo_id or new_id()
+        with self._lock:
+            entries = read_names(self.workspace)
+            entry = next((one for one in entries if one.id == id and one.undoes is None), None)
+            if entry is not None:
+                if entry.annotator != annotator or any(one.undoes == id for one in entries):
+                    raise InputError(f"{id!r} is nothing of {annotator}'s that still holds")
+                append_name(self.workspace, Entry(own, entry.individual, entry.field, "", annotator, now(), id))
+                return own
+            ledger = self.campaign.ledger
+            if ledger.knows(own):
+                return own
+            rows = [row for row in ledger.rows() if row.id == id or (row.id.startswith(f"{id}/") and is_correction(row.source))]
+            if rows and is_flag(rows[0].source):
+                self.campaign.unflag(id, annotator=annotator, id=own)
+                return own
+            if not rows or not is_correction(rows[0].source) or rows[0].annotator != annotator:
+                raise InputError(f"{id!r} is no correction of {annotator}'s that still holds in campaign {self.folder.name!r}")
+            self.campaign.record(undo_rows(rows, own))
+            if rows[0].source == _source(MOVE):
+                self._remember(lambda memory: numbering.forgotten(memory, rows[0].u))
+            else:
+                self._remember(lambda memory: numbering.released(memory, {item for row in rows for item in (row.u, row.v)}))
+            return own
+
+    # -- inside -----------------------------------------------------------------------------------------------------------
+
+    def _knows(self, given: str | None) -> bool:
+        """Whether a correction with this id is in the log: whoever sends it again, after a lost connection, has said it once."""
+        return given is not None and self.campaign.ledger.knows(given)
+
+    def _record(self, pairs: Sequence[Pair], what: str, annotator: str, given: str | None) -> str:
+        """Write what a correction says into the log, all in one."""
+        check_annotator(annotator)
+        own = given or new_id()
+        if not self.campaign.ledger.knows(own):
+            source = _source(what)
+            rows = [
+                LoggedAnswer(f"{own}/{place}" if place else own, OUTSIDE, u, v, value, source, annotator)
+                for place, (u, v, value) in enumerate(pairs)
+            ]
+            self.campaign.record(rows)
+        return own
+
+    def _describe(self, individual: int, field: str, text: str, annotator: str, given: str | None) -> str:
+        check_annotator(annotator)
+        own = given or new_id()
+        append_name(self.workspace, Entry(own, individual, field, text, annotator, now()))
+        return own
+
+    def _described(self) -> Described:
+        """Names and notes that hold: the newest of those that were not taken back."""
+        entries = read_names(self.workspace)
+        undone = {entry.undoes for entry in entries}
+        standing: dict[tuple[str, int], str] = {}
+        for entry in entries:
+            if entry.undoes is None and entry.id not in undone:
+                standing[entry.field, entry.individual] = entry.text
+        return Described(
+            {number: text for (field, number), text in standing.items() if field == NAME and text},
+            {number: text for (field, number), text in standing.items() if field == NOTE and text},
+        )
+
+    def _numbered(
+        self, groups: Sequence[Sequence[int]], sure: Sequence[Sequence[int]], described: Described, *, remember: bool
+    ) -> list[int]:
+        """The number of every group; what is remembered of them is brought up to date."""
+        numbers: list[int] = []
+
+        def change(table: pa.Table) -> pa.Table:
+            memory = _memory(table)
+            numbers[:] = numbering.numbers_of(groups, memory, described.names)
+            return _table(numbering.remembered(groups, sure, numbers, memory))
+
+        memory = _memory(read_identities(self.workspace))
+        if not remember or _is_settled(groups, sure, memory):
+            return numbering.numbers_of(groups, memory, described.names)
+        update_identities(self.workspace, change)
+        return numbers
+
+    def _remember(self, change: numbering.Change) -> None:
+        update_identities(self.workspace, lambda table: _table(change(_memory(table))))
+
+    def others(self) -> list[Campaign]:
+        """The other campaigns of the workspace: what people corrected there holds here, too."""
+        for name in self.workspace.campaigns():
+            if name != self.folder.name and name not in self._others:
+                self._others[name] = Campaign(CampaignFolder(self.workspace, name))
+        return list(self._others.values())
+
+    def _called(self, item: int) -> str:
+        ids = self.workspace.collection().ids
+        return repr(ids[item]) if 0 <= item < len(ids) else str(item)
+
+
+def default_campaign(workspace: Workspace) -> str:
+    """The campaign whose individuals are meant if nobody says: the newest that groups everything, else the newest count."""
+    with_groups = []
+    for name in workspace.campaigns():
+        folder = CampaignFolder(workspace, name)
+        there = [workspace.objects.size(f"{folder.prefix}/results/{spec.name}.parquet") is not None for spec in GROUPED]
+        if any(there):
+            with_groups.append((there[0], folder.settings().started_at, name))
+    if not with_groups:
+        raise WorkspaceError(
+            f"{workspace.location} has no groups yet: `cccount cluster {workspace.location}` makes them, or "
+            f"`cccount count {workspace.location}`, which shows the ones that it saw"
+        )
+    return max(with_groups)[-1]
+
+
+def _source(what: str) -> str:
+    """What the log says a correction came from."""
+    return f"{CORRECTION}: {what}"
+
+
+def _groups(folder: CampaignFolder, spec: TableSpec) -> NDArray[np.int64]:
+    labels: NDArray[np.int64] = folder.read_table(spec).column("cluster").to_numpy()
+    return labels
+
+
+def individuals_table(census: Census) -> pa.Table:
+    """The census as it is stored."""
+    ids = census.facts.ids
+    rows = [
+        {
+            "individual": one.individual,
+            "name": one.name,
+            "note": one.note,
+            "photos": one.photos,
+            "encounters": one.encounters,
+            "first_seen": one.first_seen,
+            "last_seen": one.last_seen,
+            "places": list(one.places),
+            "sides": list(one.sides),
+            "key_photo": ids[one.key_item],
+            "checked": len(one.checked_items),
+            "sure": one.sure,
+            "checked_by": list(one.checked_by),
+            "against": one.against,
+            "known": one.known,
+            "items": list(one.items),
+        }
+        for one in census.individuals
+    ]
+    return pa.Table.from_pylist(rows, schema=INDIVIDUALS.schema)
+
+
+def _is_settled(groups: Sequence[Sequence[int]], sure: Sequence[Sequence[int]], memory: Sequence[Remembered]) -> bool:
+    """Whether everybody is as they were: then nobody needs the lock, and nothing is written."""
+    of = {one.items: one.checked for one in memory if one.live}
+    return all(of.get(tuple(sorted(group))) == tuple(sorted(some)) for group, some in zip(groups, sure, strict=True))
+
+
+def _memory(table: pa.Table) -> list[Remembered]:
+    return [Remembered(row["individual"], tuple(row["items"]), tuple(row["checked"]), row["live"]) for row in table.to_pylist()]
+
+
+def _table(memory: Sequence[Remembered]) -> pa.Table:
+    rows = [{"individual": m.individual, "items": list(m.items), "checked": list(m.checked), "live": m.live} for m in memory]
+    return pa.Table.from_pylist(rows, schema=IDENTITIES.schema)
+
+
+__all__ = ["Census", "Individuals", "default_campaign", "individuals_table"]

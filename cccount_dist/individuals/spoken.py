@@ -1,0 +1,96 @@
+"""What people said about pictures in all campaigns of a workspace: answers, corrections by hand, catalogues, what is no animal.
+
+A campaign reads its own log; what was corrected by hand in another one holds here, too, before the next step has taken it over.
+Memory and time: the answers of the campaign, and the corrections of the others.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cccount_dist.campaign.campaign import Campaign
+from cccount_dist.clustering.respecting import respecting
+from cccount_dist.clustering.result import numbered
+from cccount_dist.individuals.roster import Said
+from cccount_dist.sampling.constraints import Constraints
+from cccount_dist.sampling.ledger import EPOCH, FLAG, INFERRED, OUTSIDE, LoggedAnswer, is_check, is_correction, is_firm, is_flag
+from cccount_dist.sampling.questions.registry import question_kind
+from cccount_dist.sampling.types import DIFFERENT, SAME
+from storage.individuals import read_known_pairs
+from storage.workspace import Workspace
+
+NO_ANIMAL = "not an animal"
+_NO_ANIMAL = f"{FLAG}: {NO_ANIMAL}"
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What was said, ready for the pure modules."""
+
+    answers: list[Said]
+    links: Constraints  # what holds, corrections above answers
+    by_hand: set[int]  # pictures that a correction or a catalogue names
+    no_animals: set[int]
+
+
+def spoken(workspace: Workspace, campaign: Campaign, others: Sequence[Campaign]) -> Spoken:
+    """Gather what was said about the pictures of a campaign."""
+    ledger, questions = campaign.ledger, campaign.questions
+    own = ledger.rows()
+    corrections = [(row.at or 0, name, row) for name, rows in [(campaign.name, own), *((o.name, o.ledger.rows()) for o in others)]
+                   for row in rows if is_correction(row.source)]  # fmt: skip
+    corrections.sort(key=lambda one: one[0])  # stable: rows of one correction stay together
+    flags = {row.u for rows in [own, *(other.ledger.rows() for other in others)] for row in rows if row.source == _NO_ANIMAL}
+    said = [
+        Said(row.u, row.v, float(row.value or 0.0), row.annotator)
+        for row in own
+        if _is_said(row) and (row.question_id == OUTSIDE or question_kind(questions[row.question_id].kind).links)
+    ]
+    links, by_hand = Constraints(), set()
+    held = ledger.constraints
+    for u, v, value, name in [*held.links(), *((c.u, c.v, c.value, c.answer_id) for c in held.conflicts)]:
+        row = ledger.row(name)
+        if not name.startswith(f"{EPOCH}-") and (row is None or not is_firm(row.source)):
+            links.note(u, v, value, name)
+    for number, pair in enumerate(read_known_pairs(workspace).to_pylist()):
+        said.append(Said(pair["u"], pair["v"], pair["value"], pair["origin"], by_hand=True))
+        links.note(pair["u"], pair["v"], pair["value"], f"known/{number}", firm=True)
+        by_hand |= {pair["u"], pair["v"]}
+    for _, name, row in corrections:
+        said.append(Said(row.u, row.v, float(row.value or 0.0), row.annotator, by_hand=True))
+        links.note(row.u, row.v, float(row.value or 0.0), f"{name}/{row.id}", firm=True)
+        by_hand |= {row.u, row.v}
+    return Spoken(said, links, by_hand, flags)
+
+
+def answers_about(workspace: Workspace, campaign: Campaign, others: Sequence[Campaign]) -> list[Said]:
+    """Return what people said about pairs of pictures: answers of the campaign, corrections of all, catalogues."""
+    return spoken(workspace, campaign, others).answers
+
+
+def _is_said(row: LoggedAnswer) -> bool:
+    """Whether a person, or who stands for one, said that two pictures are the same or differ."""
+    by_somebody = row.is_vote and row.source != INFERRED and not is_check(row.source) and not is_flag(row.source)
+    return by_somebody and not is_firm(row.source) and row.value in (SAME, DIFFERENT)
+
+
+def kept_to(labels: NDArray[np.int64], items: int, heard: Spoken) -> NDArray[np.int64]:
+    """Return the groups with what people said respected; pictures that only a correction puts somewhere are there, too.
+
+    `items`: how many there are now; those that came after the labels belong to no group yet.
+    """
+    found = np.full(items, -1, np.int64)
+    found[: min(len(labels), items)] = labels[:items]
+    links = [(u, v, value) for u, v, value, _ in heard.links.links() if max(u, v) < items]
+    fresh = int(found.max(initial=-1)) + 1
+    for item in sorted({item for u, v, value in links if value == SAME for item in (u, v)} & heard.by_hand):
+        if found[item] < 0:
+            found[item] = fresh
+            fresh += 1
+    sure = [(u, v, value) for u, v, value in links if found[u] >= 0 and found[v] >= 0]
+    return numbered(respecting(found, sure))
+
+
+__all__ = ["NO_ANIMAL", "Spoken", "answers_about", "kept_to", "spoken"]

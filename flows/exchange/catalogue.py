@@ -1,0 +1,228 @@
+"""`cccount catalogue import`: individuals that are known already go in, from what people keep them in.
+
+A table with a picture and a name in each row (columns such as `id, name`, or wildlife-datasets' `path, identity, orientation`), a
+folder with a subfolder for each individual, a Camtrap DP package (`individualID`), or plain pairs (`id_u, id_v, value`). Every
+campaign knows it from its next step on: pictures of one individual are the same, those of two are different. A row that cannot be
+used is named with its line, the others are kept; nothing is half imported. Time: the rows, and the pairs of individuals.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+
+import pyarrow as pa
+
+from cccount_dist.sampling.constraints import Constraints
+from cccount_dist.sampling.questions.same import SAME_QUESTION
+from cccount_dist.sampling.types import DIFFERENT, SAME
+from flows.exchange.answerfiles import Row, Rows, read_rows
+from flows.exchange.cells import said, shortened, text
+from flows.exchange.outcomes import CatalogueImported, Rejected
+from storage.collection import Collection
+from storage.errors import InputError
+from storage.individuals import add_known
+from storage.nameentries import check_text
+from storage.schema import KNOWN_PAIRS, KNOWN_PICTURES
+from storage.workspace import Workspace
+
+PICTURES = ("id", "picture", "path", "file", "filename", "observationid", "mediaid", "image_id")
+NAMES = ("name", "identity", "individualid", "individual", "organismid")
+SIDES = ("side", "orientation", "viewpoint")
+PAIRS = ("id_u", "id_v", "value")
+MOST = 600  # individuals: each differs from each, which is written down pair by pair
+_LONGEST_NAME = 80
+_EXPECTED = "a picture (id or path) and a name (name or identity) in each row, or id_u, id_v and value (same or different)"
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a file says, checked row by row."""
+
+    pictures: dict[int, tuple[str, str | None]] = field(default_factory=dict)  # item -> name, side
+    pairs: dict[tuple[int, int], float] = field(default_factory=dict)
+    rejected: list[Rejected] = field(default_factory=list)
+
+
+class _Pictures:
+    """Finds the item that a file means: by its id, by the end of its path, by the name of its file if only one has it."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._by_id = {name: item for item, name in enumerate(collection.ids)}
+        self._by_end: dict[str, int | None] = {}
+        for item, name in enumerate(collection.ids):
+            end = name.rpartition("/")[2]
+            self._by_end[end] = None if end in self._by_end else item
+
+    def find(self, name: str, column: str) -> int:
+        if name in self._by_id:
+            return self._by_id[name]
+        end = name.replace("\\", "/").rpartition("/")[2]
+        found = self._by_end.get(end)
+        if found is not None:
+            return found
+        if end in self._by_end:
+            raise InputError(
+                f"column {column}: several pictures are called {shortened(end)}: write the id of the one that is meant"
+            )
+        raise InputError(f"column {column}: there is no picture {shortened(name)} in the collection: write its id, or its path")
+
+
+def import_catalogue(workspace: str, file: str) -> CatalogueImported:
+    """Bring a catalogue, or pairs, into the workspace."""
+    opened, path = Workspace.open(workspace), Path(file)
+    pictures, found = _Pictures(opened.collection()), _Found()
+    if path.is_dir():
+        _take_folder(found, path, pictures)
+    else:
+        _take_table(found, read_rows(path, (*PICTURES, *NAMES, *SIDES, *PAIRS)), pictures)
+    counts: dict[str, int] = {}
+
+    def add(known: pa.Table, pairs: pa.Table) -> tuple[pa.Table, pa.Table]:
+        return _added(found, path.name, known, pairs, opened.collection().ids, counts)
+
+    add_known(opened, add)
+    return CatalogueImported(file=file, rejected=sorted(found.rejected, key=lambda row: row.line), **counts)
+
+
+def _take_folder(found: _Found, folder: Path, pictures: _Pictures) -> None:
+    if (folder / "observations.csv").is_file():
+        rows = read_rows(folder / "observations.csv", (*PICTURES, *NAMES))
+        rows.rows[:] = [(line, row) for line, row in rows.rows if text(row.get("individualid"), "individualID")]
+        _take_table(found, rows, pictures)
+        return
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.parent != folder)
+    if not files:
+        raise InputError(f"{folder} has no subfolder with pictures: a folder is a catalogue if it has one for each individual")
+    for number, path in enumerate(files, start=1):
+        try:
+            name = path.relative_to(folder).parts[0]
+            try:
+                item = pictures.find(path.relative_to(folder).as_posix(), "file")
+            except InputError:
+                item = pictures.find(path.name, "file")
+            _note(found, item, name, None)
+        except InputError as error:
+            found.rejected.append(Rejected(number, f"{path.relative_to(folder)}: {error}"))
+
+
+def _take_table(found: _Found, rows: Rows, pictures: _Pictures) -> None:
+    found.rejected += [Rejected(*row) for row in rows.rejected]
+    if {"id_u", "id_v"} <= set(rows.columns):
+        rows.require(_EXPECTED, "value")
+        for line, row in rows.rows:
+            with _naming(found, line):
+                _note_pair(found, row, pictures)
+        return
+    rows.require(_EXPECTED, *NAMES)
+    rows.require(_EXPECTED, *PICTURES)
+    columns = set(rows.columns)
+    named = [name for name in PICTURES if name in columns]
+    name_column = next(name for name in NAMES if name in columns)
+    side_column = next((name for name in SIDES if name in columns), None)
+    for line, row in rows.rows:
+        with _naming(found, line):
+            _note_row(found, row, pictures, named, name_column, side_column)
+
+
+@contextmanager
+def _naming(found: _Found, line: int) -> Iterator[None]:
+    """Keep what is wrong with a row, with its line, and go on."""
+    try:
+        yield
+    except InputError as error:
+        found.rejected.append(Rejected(line, str(error)))
+
+
+def _note_row(found: _Found, row: Row, pictures: _Pictures, named: list[str], name_column: str, side_column: str | None) -> None:
+    name = text(row.get(name_column), name_column)
+    if not name or name.lower() in ("unknown", "nan"):  # wildlife-datasets calls those "unknown": nothing is known of them
+        return
+    item = _item(row, pictures, named)
+    side = text(row.get(side_column), side_column) if side_column else ""
+    _note(found, item, check_text(name, f"column {name_column}: a name", _LONGEST_NAME), side or None)
+
+
+def _item(row: Row, pictures: _Pictures, named: list[str]) -> int:
+    """The picture of a row: the first of its columns that names one; what is wrong is said of the first that is filled."""
+    wrong: InputError | None = None
+    for column in named:
+        if given := text(row.get(column), column):
+            try:
+                return pictures.find(given, column)
+            except InputError as error:
+                wrong = wrong or error
+    raise wrong or InputError(f"column {named[0]} is empty: write the id or the path of a picture")
+
+
+def _note(found: _Found, item: int, name: str, side: str | None) -> None:
+    before = found.pictures.get(item)
+    if before is not None and before[0] != name:
+        raise InputError(f"column name: the picture is {shortened(before[0])} in a row above, and {shortened(name)} here")
+    found.pictures[item] = name, side
+
+
+def _note_pair(found: _Found, row: Row, pictures: _Pictures) -> None:
+    word = said(row.get("value"))
+    value = SAME_QUESTION.read(word) if word else None
+    if value not in (SAME, DIFFERENT):
+        raise InputError(f"column value: a pair is same or different, not {shortened(row.get('value'))}")
+    u, v = (pictures.find(text(row.get(side), side), side) for side in ("id_u", "id_v"))
+    if u == v:
+        raise InputError("columns id_u and id_v name one picture: a pair has two")
+    if found.pairs.setdefault((min(u, v), max(u, v)), value) != value:
+        raise InputError("column value: a row above says the opposite of this pair")
+
+
+def _added(
+    found: _Found, origin: str, known: pa.Table, pairs: pa.Table, ids: list[str], counts: dict[str, int]
+) -> tuple[pa.Table, pa.Table]:
+    """What is there, with what is new behind it; all or nothing: `InputError` if the whole would contradict itself."""
+    pictures = {row["item"]: row for row in known.to_pylist()}
+    there = pairs.to_pylist()
+    truth = Constraints()
+    truth.extend((row["u"], row["v"], row["value"], str(number)) for number, row in enumerate(there))
+    for item, (name, _) in list(found.pictures.items()):
+        if item in pictures and pictures[item]["name"] != name:
+            was = pictures[item]["name"]
+            reason = f"{ids[item]} is {shortened(was)} in the catalogue, and {shortened(name)} here: correct it by hand"
+            found.rejected.append(Rejected(0, f"{reason} (`cccount individuals move`)"))
+            del found.pictures[item]
+    new = [{"item": item, "name": name, "side": side, "origin": origin} for item, (name, side) in found.pictures.items()
+           if item not in pictures]  # fmt: skip
+    keys: dict[str, int] = {}
+    for row in [*pictures.values(), *new]:
+        keys.setdefault(row["name"], row["item"])
+    if len(keys) > MOST:
+        raise InputError(
+            f"{len(keys):,} individuals: a catalogue has at most {MOST}; import the rest as pairs (id_u, id_v, value)"
+        )
+    rows: list[dict[str, object]] = []
+    for u, v, value in _said(found, keys, new):
+        before = truth.known(u, v)
+        if before is None:
+            truth.add(u, v, value, f"new {len(rows)}")
+            rows.append({"u": u, "v": v, "value": value, "origin": origin})
+        elif before != value:
+            raise InputError(
+                f"{origin} contradicts itself or what is known about {ids[u]!r} and {ids[v]!r}: nothing was imported"
+            )
+    counts.update(pictures=len(new), individuals=len(keys), pairs=len(rows))
+    all_pictures = pa.Table.from_pylist([*pictures.values(), *new], KNOWN_PICTURES.schema)
+    return all_pictures, pa.Table.from_pylist([*there, *rows], KNOWN_PAIRS.schema)
+
+
+def _said(found: _Found, keys: Mapping[str, int], new: list[dict[str, object]]) -> Iterator[tuple[int, int, float]]:
+    """What the file says about pairs: those of one individual are the same, those of two differ."""
+    for row in new:
+        key, item = keys[str(row["name"])], int(str(row["item"]))
+        if key != item:
+            yield key, item, SAME
+    for u, v in combinations(keys.values(), 2):
+        yield u, v, DIFFERENT
+    for (u, v), value in found.pairs.items():
+        yield u, v, value
+
+
+__all__ = ["import_catalogue"]

@@ -1,0 +1,236 @@
+"""`cccount individuals`: who was seen, as a table for people, programs and spreadsheets; and corrections by hand."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from cccount_dist.campaign.outcome import Outcome, for_words, optional
+from cccount_dist.individuals.census import Census, Individuals
+from cccount_dist.individuals.roster import ALONE, Individual
+from flows.exchange.csvfiles import csv_bytes
+from storage.errors import InputError
+from storage.objects import explained
+
+COLUMNS = (
+    "individual", "name", "photos", "encounters", "first_seen", "last_seen", "places", "sides", "key_photo", "checked", "sure",
+    "checked_by", "against", "known", "note",
+)  # fmt: skip
+_MOST_LINES = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed(Outcome):
+    """The individuals of a campaign."""
+
+    campaign: str
+    individuals: Sequence[Mapping[str, object]]
+    no_animals: int
+    ungrouped: int
+    table: str
+    seen_again: Sequence[int] | None = optional()  # where there is a catalogue: who is on new pictures, …
+    new: Sequence[int] | None = optional()  # … who is in no catalogue, …
+    missing: Sequence[str] | None = optional()  # … and whom no new picture shows
+    file: str | None = optional()
+    census: Census | None = for_words()  # noqa: RUF009 (a field)
+
+    def words(self) -> str:
+        found = self.census.individuals if self.census is not None else []
+        lines = [_line(one) for one in found[:_MOST_LINES]]
+        if (more := len(found) - len(lines)) > 0:
+            lines.append(f"… and {more:,} more: --file FILE.csv or --json has all of them.")
+        pictures = sum(one.photos for one in found)
+        one = "individual" if len(found) == 1 else "individuals"
+        lines.append(f"{len(found):,} {one} in {pictures:,} pictures by campaign {self.campaign}.")
+        if self.ungrouped:
+            lines.append(f"{self.ungrouped:,} pictures belong to nobody: they were not drawn, or have no vector.")
+        if self.no_animals:
+            lines.append(f"{self.no_animals:,} pictures show no animal.")
+        if self.seen_again is not None and self.new is not None and self.missing is not None:
+            some = f": {', '.join(self.missing[:10])}{' …' if len(self.missing) > 10 else ''}" if self.missing else ""
+            against = f"{len(self.seen_again):,} seen again, {len(self.new):,} new, {len(self.missing):,} missing{some}"
+            lines.append(f"Beside the catalogue: {against}.")
+        return "\n".join([*lines, self.file or self.table])
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected(Outcome):
+    """A correction by hand."""
+
+    correction: str  # its id, by which it is taken back
+    campaign: str
+    said: str
+
+    def words(self) -> str:
+        return f"{self.said} Take it back with: cccount individuals undo WORKSPACE {self.correction}"
+
+
+def list_individuals(workspace: str, campaign: str | None, file: str | None, gap_minutes: float) -> Listed:
+    """Write individuals.parquet, and a table for spreadsheets if a file is named."""
+    opened = Individuals.open(workspace, campaign)
+    path = None if file is None else Path(file)
+    if path is not None and path.suffix.lower() != ".csv":
+        raise InputError(f"--file takes a .csv file, not {file!r}; individuals.parquet is written in any case")
+    census = opened.write(gap_minutes)
+    rows = individual_rows(census)
+    if path is not None:
+        write_csv(path, rows, COLUMNS)
+    return Listed(
+        campaign=census.campaign,
+        individuals=rows,
+        no_animals=len(census.no_animals),
+        ungrouped=census.ungrouped,
+        table=f"{opened.workspace.location}/{opened.folder.prefix}/results/individuals.parquet",
+        seen_again=[one.individual for one in census.seen_again] if census.known else None,
+        new=[one.individual for one in census.new] if census.known else None,
+        missing=census.missing if census.known else None,
+        file=file,
+        census=census,
+    )
+
+
+def individual_rows(census: Census) -> list[dict[str, object]]:
+    """The census for a program: times as text, lists as lists."""
+    return [
+        {
+            "individual": one.individual,
+            "name": one.name,
+            "photos": one.photos,
+            "encounters": one.encounters,
+            "first_seen": written(one.first_seen),
+            "last_seen": written(one.last_seen),
+            "places": list(one.places),
+            "sides": list(one.sides),
+            "key_photo": census.facts.ids[one.key_item],
+            "checked": len(one.checked_items),
+            "sure": one.sure,
+            "checked_by": list(one.checked_by),
+            "against": one.against,
+            "known": one.known,
+            "note": one.note,
+        }
+        for one in census.individuals
+    ]
+
+
+def write_csv(path: Path, rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> None:
+    """Write rows for spreadsheets: a list is its members with a | between them, nothing can run as a formula."""
+    flat = [{name: flattened(row[name]) for name in columns} for row in rows]
+    try:
+        path.write_bytes(csv_bytes(flat, columns))
+    except OSError as error:
+        raise explained(error, path) from error
+
+
+def flattened(value: object) -> object:
+    """Return a cell: a list as text, nothing as an empty one.
+
+    >>> flattened(["a", "b"]), flattened(None), flattened(True), flattened(3)
+    ('a|b', '', 'yes', 3)
+    """
+    if isinstance(value, list | tuple):
+        return "|".join(str(one) for one in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else value
+
+
+def written(moment: datetime | None) -> str | None:
+    """A time as text."""
+    return None if moment is None else moment.isoformat()
+
+
+def _line(one: Individual) -> str:
+    seen = ""
+    if one.first_seen is not None and one.last_seen is not None:
+        first, last = one.first_seen.date(), one.last_seen.date()
+        seen = f", {first}" if first == last else f", {first} to {last}"
+    where = f", {'; '.join(one.places[:3])}{' …' if len(one.places) > 3 else ''}" if one.places else ""
+    met = "" if one.sure == ALONE or not seen else f", {one.encounters:,} encounter{'' if one.encounters == 1 else 's'}"
+    name = f" {one.name}" if one.name else ""
+    photos = f"{one.photos:,} picture{'' if one.photos == 1 else 's'}"
+    sure = "" if one.sure == ALONE else f"; {one.sure}"
+    return f"{one.individual:>5}{name}: {photos}{met}{seen}{where}{sure}"
+
+
+# -- corrections ----------------------------------------------------------------------------------------------------------
+
+
+class Correcting:
+    """Corrections by command: individuals by number or name, pictures by their ids."""
+
+    def __init__(self, workspace: str, campaign: str | None, annotator: str) -> None:
+        self._opened = Individuals.open(workspace, campaign)
+        self._annotator = annotator
+
+    def name(self, who: str, text: str) -> Corrected:
+        number = self._number(who)
+        said = f"Individual {number} is called {text!r}." if text.strip() else f"Individual {number} has no name any more."
+        return self._told(self._opened.name(number, text, annotator=self._annotator), said)
+
+    def note(self, who: str, text: str) -> Corrected:
+        number = self._number(who)
+        return self._told(self._opened.note(number, text, annotator=self._annotator), f"Noted about individual {number}.")
+
+    def merge(self, into: str, others: Sequence[str]) -> Corrected:
+        number, parts = self._number(into), [self._number(one) for one in others]
+        told = self._opened.merge(number, parts, annotator=self._annotator)
+        return self._told(told, f"Individual {number} has the pictures of {', '.join(map(str, parts))} now.")
+
+    def split(self, who: str, pictures: Sequence[str]) -> Corrected:
+        number, items = self._number(who), [self._item(one) for one in pictures]
+        told = self._opened.split(number, items, annotator=self._annotator)
+        new = self._opened.census().of_item(items[0])
+        named = "another one" if new is None else f"individual {new.individual}"
+        return self._told(told, f"{len(items):,} pictures of individual {number} are {named} now.")
+
+    def move(self, picture: str, to: str) -> Corrected:
+        number, item = self._number(to), self._item(picture)
+        return self._told(self._opened.move(item, number, annotator=self._annotator), f"{picture} shows individual {number}.")
+
+    def confirm(self, who: str) -> Corrected:
+        number = self._number(who)
+        told = self._opened.confirm(number, annotator=self._annotator)
+        return self._told(told, f"All pictures of individual {number} are confirmed.")
+
+    def not_an_animal(self, picture: str) -> Corrected:
+        told = self._opened.not_an_animal(self._item(picture), annotator=self._annotator)
+        return self._told(told, f"{picture} shows no animal.")
+
+    def undo(self, correction: str) -> Corrected:
+        told = self._opened.undo(correction, annotator=self._annotator)
+        return Corrected(told, self._opened.folder.name, "It is taken back.")
+
+    def _told(self, correction: str, said: str) -> Corrected:
+        return Corrected(correction, self._opened.folder.name, said)
+
+    def _number(self, who: str) -> int:
+        """An individual by its name, or by its number."""
+        census = self._opened.census()
+        named = [one.individual for one in census.individuals if one.name == who.strip()]
+        if named:
+            return named[0]
+        if who.strip().isdecimal():
+            return census.find(int(who)).individual
+        raise InputError(
+            f"nobody is called {who!r} in campaign {census.campaign!r}: `cccount individuals` lists names and numbers"
+        )
+
+    def _item(self, picture: str) -> int:
+        ids = self._opened.workspace.collection().ids
+        if picture not in ids:
+            raise InputError(f"there is no picture {picture!r} in the collection: a picture is named by its id")
+        return ids.index(picture)
+
+
+__all__ = [
+    "COLUMNS",
+    "Corrected",
+    "Correcting",
+    "Listed",
+    "flattened",
+    "individual_rows",
+    "list_individuals",
+    "write_csv",
+    "written",
+]
