@@ -1,7 +1,7 @@
 """Memory that cannot suffice is refused before the work begins, with what would fit: never killed by the kernel hours later.
 
 A method projects what its sampler takes beyond the process and the memory-mapped vectors (`Method.memory`): an upper limit, for
-data without clear groups, where lists are longest. Light to import; constant time.
+data without clear groups, where lists are longest. What a command takes stands in `taken.py`. Light to import; constant time.
 """
 
 import os
@@ -19,12 +19,22 @@ _GROUPS = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What the memory of a sampler grows with."""
+    """What the memory of a sampler or of a command grows with."""
 
     items: int
     dimensions: int = 0
     neighbors: int = 0
     clusters: int | None = None  # as far as it was told
+    answers: int = 0
+    shown: int = 0  # pictures on a page
+
+    def words(self) -> str:
+        """
+        >>> Size(1000, 128).words(), Size(10, answers=7).words()
+        ('1,000 items of 128 dimensions', '10 items with 7 answers')
+        """
+        vectors = f" of {self.dimensions:,} dimensions" if self.dimensions else ""
+        return f"{self.items:,} items{vectors}{f' with {self.answers:,} answers' if self.answers else ''}"
 
 
 def require_room(what: str, needed: Callable[[Size], int], size: Size, *, instead: str) -> None:
@@ -34,7 +44,7 @@ def require_room(what: str, needed: Callable[[Size], int], size: Size, *, instea
         return
     fits = _largest(lambda items: needed(replace(size, items=items)) <= there, size.items)
     raise ComputeError(
-        f"{what} on {size.items:,} items of {size.dimensions:,} dimensions needs about {gibibytes(projected)} of memory, and "
+        f"{what}{f' on {size.words()}' if size.items else ''} needs about {gibibytes(projected)} of memory, and "
         f"{gibibytes(there)} can be had here: {f'about {fits:,} items would fit; ' if fits else ''}{instead}, or use a machine "
         f"with more ({VARIABLE}=64GiB says how much may be taken)"
     )

@@ -24,7 +24,7 @@ def run_command(
     """Run the command and wait for its end."""
     with tempfile.TemporaryDirectory(prefix="cccount-said-") as folder:
         said = [Path(folder) / "out", Path(folder) / "err"]
-        process = SERVER.Process(target=_be_the_command, args=(list(arguments), str(cwd or Path.cwd()), surroundings, said))
+        process = SERVER.Process(target=be_the_command, args=(list(arguments), str(cwd or Path.cwd()), surroundings, said))
         process.start()
         process.join(timeout)
         if process.is_alive():
@@ -35,7 +35,7 @@ def run_command(
         return subprocess.CompletedProcess(list(arguments), process.exitcode, *(one.read_text() for one in said))
 
 
-def _be_the_command(arguments: list[str], cwd: str, surroundings: dict[str, str], said: list[Path]) -> None:
+def be_the_command(arguments: list[str], cwd: str, surroundings: dict[str, str], said: list[Path]) -> None:
     for number, path in enumerate(said, start=1):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(descriptor, number)

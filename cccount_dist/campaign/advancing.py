@@ -20,6 +20,7 @@ from cccount_dist.campaign.progress import Progressing, silent, when_needed
 from cccount_dist.campaign.standing_still import keep_outcome, last_outcome
 from cccount_dist.room import Size
 from cccount_dist.sampling.methods import Method, find_method
+from cccount_dist.taken import TAKEN, require_for
 from storage.campaigns import CampaignFolder
 from storage.errors import ConflictError, CorruptionError, LeaseError
 from storage.lease import Lease
@@ -134,6 +135,7 @@ def read_inputs(
     workspace: Workspace, kind: CampaignKind[Any], method: str, parameters: Mapping[str, Scalar], progress: Progressing = silent
 ) -> Inputs:
     """What the sampler reads. On a host that has no row cache yet this takes a while."""
+    require_for("campaign", workspace)
     if not kind.needs_vectors(method, parameters):
         inputs = items_alone(workspace)
     else:
@@ -150,7 +152,8 @@ def _require_memory(workspace: Workspace, method: Method, parameters: Mapping[st
     k = workspace.array(NEIGHBOR_INDEX).shape[1] if workspace.has_array(NEIGHBOR_INDEX) else 0
     told = parameters.get("clusters")
     size = Size(inputs.countable, inputs.vectors.shape[1], k, int(told) if told is not None else None)
-    method.require_memory(size, {name: value for name, value in parameters.items() if method.has(name)})
+    given = {name: value for name, value in parameters.items() if method.has(name)}
+    method.require_memory(size, given, TAKEN["campaign"].bytes)
 
 
 def method_of(workspace: Workspace, name: str, options: CampaignOptions) -> Method:

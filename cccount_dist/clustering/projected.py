@@ -7,8 +7,10 @@ from cccount_dist.clustering.spectral.parameters import MOST_S_AND_T
 from cccount_dist.room import Size
 
 _LEAST = 32 * 2**20  # scratch of kernels and of the interpreter that does not grow
-_LISTS = 24_000  # of an item in `evidence/reciprocal.py` and `micro.py`: 10,000 at 30,000 items, 23,000 seen at a million
-_PLAIN, _ROW = 128, 8_000  # of `catalogue`: dimensions of its space; lists, candidates and votes of an item, twice
+# Of an item in `evidence/reciprocal.py` and `micro.py`: 5,000 in tight groups, 28,000 at 30,000 items and 37,000 at 60,000 in 32
+# dimensions without clear ones. What is left of that is refused in `micro.py`, when it is known how many pairs there are.
+_LISTS = 24_000
+_PLAIN, _ROW = 128, 3_000  # of `catalogue`: dimensions of its space; lists, candidates and votes of an item, twice
 _EXACT, _CONDENSED = 5_000, 2_000  # units of hacc: `hacc/units.py` and `hacc/build.py` have them, and are heavy to import
 _DENSE = 5_000  # items up to which a spectrum may be dense (`spectral/spectrum.py`)
 
@@ -19,8 +21,9 @@ def blocks(size: Size, _: Any) -> int:
 
 
 def catalogue(size: Size, _: Any) -> int:
-    """The space and its whitened copy; neighbours, candidates and votes of every item, twice while somebody looks."""
-    return _LEAST + size.items * (_ROW + 24 * min(size.dimensions, _PLAIN))
+    """The given vectors while they are made shorter; the space and its whitened copy; neighbours, candidates and votes of every
+    item, twice while somebody looks."""
+    return _LEAST + size.items * (_ROW + 24 * min(size.dimensions, _PLAIN) + 12 * max(0, size.dimensions - _PLAIN))
 
 
 def hacc(size: Size, given: HaccParameters) -> int:

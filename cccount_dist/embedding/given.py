@@ -38,7 +38,7 @@ def given_items(vectors: Vectors, problems: Mapping[int, str] = MappingProxyType
         }
         for row in range(vectors.items)
     )
-    return numbered(batches(rows))
+    return numbered(batches(rows), "init --embeddings")
 
 
 def write_given(array: ShardedArray, vectors: Vectors, progress: Progress | None = None) -> None:

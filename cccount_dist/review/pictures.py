@@ -20,6 +20,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from enum import IntEnum
 from pathlib import Path
+from typing import IO
 
 from cccount_dist.embedding.images import UnreadableImageError
 from cccount_dist.review import picturing
@@ -42,6 +43,7 @@ class Side(IntEnum):
 MOST_WAITING = 512  # pictures that are asked for and not made: eight sheets of 24 cells for a few people who begin at once
 _MOST_BYTES = 96 * 1024 * 1024
 _WORKERS = max(2, min(8, os.cpu_count() or 1))
+_START_SECONDS = 60.0  # for a process to import what it needs, on a machine that has much else to do
 _MARGIN_SECONDS = 2.0  # after which a process that should have ended itself is ended
 GIVEN_UP = "reading it failed a moment ago: it takes too long, or breaks the decoder"
 _GIVEN_UP_SECONDS = 60.0
@@ -160,14 +162,16 @@ class _Worker:
 
     def make(self, uri: str, side: int) -> Picture:
         """Return the picture that the process makes."""
-        process = self._started()
+        process, fresh = self._started()
         if process.stdin is None or process.stdout is None:
             raise StoreError("the process that makes pictures has no pipes")
+        if fresh and not _heard(process.stdout, _START_SECONDS):  # no fault of the picture: it may be tried again at once
+            self._kill(process)
+            raise StoreError(f"a process that makes pictures did not start in {_START_SECONDS:g} s")
         process.stdin.write(json.dumps({"uri": uri, "side": side}).encode() + b"\n")
         process.stdin.flush()
         # It ends itself by an alarm; one that cannot (it sleeps in the kernel) is left behind, and another takes its place.
-        ready, _, _ = select.select([process.stdout], [], [], self._seconds + _MARGIN_SECONDS)
-        line = process.stdout.readline() if ready else b""
+        line = _heard(process.stdout, self._seconds + _MARGIN_SECONDS)
         if not line:
             self._kill(process)
             late = process.returncode in (None, -signal.SIGALRM, -signal.SIGKILL)
@@ -185,15 +189,17 @@ class _Worker:
             if self._process is not None:
                 self._kill(self._process)
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _started(self) -> tuple[subprocess.Popen[bytes], bool]:
+        """Return the process, and whether it was started just now."""
         with self._lock:
             if self._ended:
                 raise StoreError("the server ends")
-            if self._process is None or self._process.poll() is not None:
-                self._process = subprocess.Popen(  # noqa: S603  our own interpreter and module
-                    self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment(), start_new_session=True
-                )
-            return self._process
+            if self._process is not None and self._process.poll() is None:
+                return self._process, False
+            self._process = subprocess.Popen(  # noqa: S603  our own interpreter and module
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment(), start_new_session=True
+            )
+            return self._process, True
 
     def _kill(self, process: subprocess.Popen[bytes]) -> None:
         process.kill()
@@ -205,6 +211,12 @@ class _Worker:
             if pipe is not None:
                 pipe.close()
         self._process = None
+
+
+def _heard(pipe: IO[bytes], seconds: float) -> bytes:
+    """Return the next line; empty if none comes in time, or the process has ended."""
+    ready, _, _ = select.select([pipe], [], [], seconds)
+    return pipe.readline() if ready else b""
 
 
 def _environment() -> dict[str, str]:

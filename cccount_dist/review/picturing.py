@@ -1,8 +1,9 @@
 """A process that makes pictures for the review page: a JSON line in, a JSON line and the bytes out, one after the other.
 
-It is apart from the server, so that a picture that takes long, hangs in a read or breaks the decoder costs nobody an answer: it
-has little priority, a bound on its memory, and an alarm that ends it when one picture takes too long, whatever it hangs in and
-whether or not the server still lives.
+First comes an empty line, once everything is imported: what a start takes is not the time of a picture. The process is apart
+from the server, so that a picture that takes long, hangs in a read or breaks the decoder costs nobody an answer: it has little
+priority, a bound on its memory, and an alarm that ends it when one picture takes too long, whatever it hangs in and whether or
+not the server still lives.
 """
 
 import hashlib
@@ -33,6 +34,8 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's to hear
     cache = PictureCache(caches)
+    sys.stdout.buffer.write(b"\n")
+    sys.stdout.buffer.flush()
     for line in sys.stdin.buffer:
         asked = json.loads(line)
         signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -118,12 +118,15 @@ class Method:
         more = () if self.also_needs is None else self.also_needs(self.read(given))
         return frozenset((*self.needs, *more))
 
-    def require_memory(self, size: Size, given: Mapping[str, Value]) -> None:
-        """Raise `ComputeError` if its sampler cannot have the memory that it would take; a method that projects none passes."""
+    def require_memory(self, size: Size, given: Mapping[str, Value], beside: Callable[[Size], int] = lambda _: 0) -> None:
+        """Raise `ComputeError` if its sampler cannot have the memory that it would take; a method that projects none passes.
+
+        `beside`: what whoever runs it takes.
+        """
         if self.memory is not None:
             parameters, projected = self.read(given), self.memory
             require_room(
-                self.name, lambda size: projected(size, parameters), size,
+                self.name, lambda size: projected(size, parameters) + beside(size), size,
                 instead="take a sample of the items, or another method (`cccount methods`)",
             )  # fmt: skip
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from flows.exchange.csvfiles import csv_bytes, csv_table
 from storage import parquet
@@ -20,6 +21,7 @@ from storage.reading import known_errors, read_regular, reading, reason, require
 Row = dict[str, Any]  # a file of somebody else: any column, any type, checked cell by cell
 ENDINGS = (".csv", ".parquet", ".json")
 _AS_CSV = (".csv", ".tsv", ".txt")
+_BYTES_OF_ROW = 200  # in a text file, with names and places of two pictures
 _SHARED = ("workspace", "campaign")  # a JSON object says these once for all of its rows
 
 
@@ -39,6 +41,16 @@ class Rows:
             raise InputError(f"{self.path} has no column {' or '.join(names)}: expected {expected}; found {found}")
         if not self.rows and not self.rejected:
             raise InputError(f"{self.path} has no rows: expected {expected}; found a header and nothing below it")
+
+
+def rows_written(path: Path) -> int:
+    """Return about how many rows a file has, as far as that can be told before it is read; 0 for what is no such file."""
+    try:
+        if path.suffix.lower() == ".parquet":
+            return int(pq.read_metadata(path).num_rows)
+        return path.stat().st_size // _BYTES_OF_ROW
+    except known_errors():
+        return 0
 
 
 def read_rows(path: Path, names: Collection[str]) -> Rows:

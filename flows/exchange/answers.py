@@ -16,7 +16,8 @@ from cccount_dist.campaign.campaign import Campaign, Response
 from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer, is_check, is_flag
 from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.types import Question
-from flows.exchange.answerfiles import Row, check_ending, read_rows, require_absent, write_rows
+from cccount_dist.taken import require_for
+from flows.exchange.answerfiles import Row, check_ending, read_rows, require_absent, rows_written, write_rows
 from flows.exchange.cells import number, said, text, whole
 from flows.exchange.labelstudio import ANNOTATION, answers_of_task, is_task, write_tasks
 from flows.exchange.origin import Origin, campaign_of
@@ -63,6 +64,7 @@ def export_answers(workspace: str, campaign: str, file: str, form: str = FORMATS
         check_ending(path)
     if not overwrite:
         require_absent(path)
+    require_for("answers export", Workspace.open(workspace), campaign)
     opened = Campaign.open(workspace, campaign)
     origin = Origin(Workspace.open(workspace), campaign)
     questions, ledger = opened.questions, opened.ledger
@@ -114,6 +116,7 @@ def import_answers(workspace: str, campaign: str | None, file: str) -> Imported:
     `campaign` is needed for a file that names none; one that disagrees with the file is refused.
     """
     opened = Workspace.open(workspace)
+    require_for("answers import", opened, campaign, more_answers=rows_written(Path(file)))
     rows, rejected = _rows(Path(file))
     origin = Origin(opened, campaign_of([row for _, row in rows], campaign, opened.campaigns(), file))
     asked = Campaign.open(workspace, origin.campaign)

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.questions.same import SAME_QUESTION
-from flows.exchange.answerfiles import Row, read_rows
+from cccount_dist.taken import require_for
+from flows.exchange.answerfiles import Row, read_rows, rows_written
 from flows.exchange.cells import said, shortened, text, whole
 from flows.exchange.outcomes import GoldImported, Rejected
 from storage.collection import Collection
@@ -27,6 +28,7 @@ _EXPECTED = "id_u and id_v (or u and v), and value (same or different)"
 def import_gold(workspace: str, file: str) -> GoldImported:
     """Read gold pairs into the workspace, and return how many it has now."""
     opened = Workspace.open(workspace)
+    require_for("answers import", opened, more_answers=rows_written(Path(file)))
     collection = opened.collection()
     numbers = {name: item for item, name in enumerate(collection.ids)}
     known = {(row["u"], row["v"]): row for row in read_gold(opened).to_pylist()}

@@ -21,6 +21,7 @@ from cccount_dist.review.models import CandidateInfo, ItemInfo, SheetInfo
 from cccount_dist.review.pack import pack_page
 from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.types import Question, asked_at_once
+from cccount_dist.taken import require_for
 from flows.compute.progress import progress
 from flows.exchange.outcomes import Packed
 from storage.campaigns import CampaignFolder
@@ -43,6 +44,7 @@ def write_pack(workspace: str, campaign: str, count: int, file: str, *, annotato
     if Path(file).suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{file}: a pack is one file that ends with .html")
     opened = Workspace.open(workspace)
+    require_for("campaign", opened, campaign)
     collection, asking = opened.collection(), Campaign.open(workspace, campaign)
     questions, note = _whole_pages(asking, count, annotator), None
     if len(questions) < count:

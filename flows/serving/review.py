@@ -22,6 +22,7 @@ from cccount_dist.review.app import make_app
 from cccount_dist.review.bell import Bell
 from cccount_dist.review.desks import Desks
 from cccount_dist.review.signin import Door
+from cccount_dist.taken import require_for
 from flows.serving.connections import BACKLOG, MOST_HEADER_BYTES, bounded, listening
 from flows.serving.logs import log_to_standard_error
 from flows.serving.options import ReviewOptions
@@ -34,6 +35,7 @@ from storage.workspace import Workspace
 def review(workspace: str, options: ReviewOptions, *, as_json: bool = False) -> None:
     """Serve the page until Ctrl-C."""
     opened, encryption = Workspace.open(workspace), _tls(options)
+    require_for("review", opened)
     annotators = Annotators(opened)
     door = Door(annotators, local=_local(options, annotators, workspace))
     desks = Desks(opened, overlap=options.overlap, gold=options.gold, repeats=options.repeats)

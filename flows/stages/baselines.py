@@ -18,6 +18,7 @@ from cccount_dist.counting.baselines.together import counts_without_people, kmea
 from cccount_dist.similarity.metrics import usable
 from cccount_dist.subclustering.byname import BASELINES as SUBCLUSTERINGS
 from cccount_dist.subclustering.scores import subcluster_scores
+from cccount_dist.taken import require_for
 from flows.compute.progress import progress
 from storage.errors import InputError
 from storage.schema import NEIGHBOR_SIMILARITY
@@ -99,6 +100,7 @@ def baselines(
     With a budget the baselines that are told K group the items, with a size they find subclusters: both need labels.
     """
     opened = Workspace.open(workspace)
+    require_for("baselines", opened)
     with when_needed(progress, "Reading vectors", "vectors") as report:
         vectors = load_inputs(opened, report).vectors
     labels = opened.collection().labels()

@@ -4,12 +4,13 @@ Reads only, except for that file, and needs no lease.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cccount_dist.campaign.outcome import Outcome
 from cccount_dist.campaign.reporting import write_report
 from cccount_dist.kinds.subcluster.browse import read_subclusters
 from cccount_dist.kinds.subcluster.sheet import most_like
+from cccount_dist.taken import require, size_of
 from flows.compute.progress import progress
 from storage.campaigns import CampaignFolder
 from storage.workspace import Workspace
@@ -42,7 +43,9 @@ class Browsed(Outcome):
 def browse(workspace: str, campaign: str, *, item: str | None = None, image: str | None = None) -> Browsed:
     """Write the contact sheet; with `item` (an id) or `image` (a file), find the subclusters that it is most like as well."""
     folder = CampaignFolder(Workspace.open(workspace), campaign)
-    subclusters = len(read_subclusters(folder))
+    rows = read_subclusters(folder)
+    require("browse", replace(size_of(folder.workspace, campaign), shown=sum(map(len, rows))))
+    subclusters = len(rows)
     ids = folder.workspace.collection().ids
     found = [Likeness(m.subcluster, m.item, m.similarity, ids[m.item]) for m in most_like(folder, item=item, image=image)]
     return Browsed(campaign, write_report(folder, progress=progress), subclusters, found)

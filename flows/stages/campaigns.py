@@ -13,6 +13,7 @@ from cccount_dist.campaign.options import CampaignOptions
 from cccount_dist.campaign.outcome import CampaignOutcome, Outcome, plain_fields
 from cccount_dist.campaign.reporting import refresh_report, write_report
 from cccount_dist.sampling.methods import Method
+from cccount_dist.taken import require_for
 from flows.compute.options import PreparingOptions
 from flows.compute.progress import progress
 from flows.stages.madesofar import StageState, made_so_far, next_command
@@ -120,6 +121,7 @@ def advance_campaign(workspace: str, campaign: str, *, strict: bool = False) -> 
 def status(workspace: str, campaign: str | None = None) -> Statuses:
     """Where every campaign stands, and what it waits for. Reads only: any number of people may look."""
     opened = Workspace.open(workspace)
+    require_for("status", opened, campaign)
     names = opened.campaigns() if campaign is None else [campaign]
     found = [Campaign(CampaignFolder(opened, name)).status() for name in names]
     made = made_so_far(opened)
@@ -129,6 +131,7 @@ def status(workspace: str, campaign: str | None = None) -> Statuses:
 def refresh_reports(workspace: str, campaigns: Sequence[str]) -> Reported:
     """Write the reports of these campaigns, where the answers are others than the report says."""
     opened = Workspace.open(workspace)
+    require_for("report", opened)
     found = [refresh_report(CampaignFolder(opened, name), progress) for name in campaigns]
     return Reported([one for one in found if one is not None])
 
@@ -138,6 +141,7 @@ def write_reports(workspace: str, campaign: str | None, price: float | None = No
     if price is not None and not 0.0 <= price < math.inf:
         raise InputError(f"--price must be 0 or more, not {price}")
     opened = Workspace.open(workspace)
+    require_for("report", opened, campaign)
     collection = opened.collection()
     folders = [CampaignFolder(opened, name) for name in (opened.campaigns() if campaign is None else [campaign])]
     return Reported([write_report(folder, collection, price=price, progress=progress) for folder in folders])

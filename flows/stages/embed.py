@@ -18,9 +18,11 @@ from cccount_dist.embedding.fitting import check_map
 from cccount_dist.embedding.given import ATTRIBUTES as GIVEN
 from cccount_dist.embedding.projection import Projection, project_shard, projection_for
 from cccount_dist.embedding.shard import ShardReport, embed_shard, failures
+from cccount_dist.taken import encoding_bytes, require_for
 from flows.compute.clients import run_tasks
 from flows.compute.progress import progress
 from flows.stages.mapping import MapReport, map_for, refuse_without, report_of, stored_map
+from flows.stages.passes import require_memory
 from storage.arrays import JSON, ShardedArray
 from storage.errors import InputError
 from storage.layout import marker_folder
@@ -92,8 +94,10 @@ def embed(
     """Embed every item. Run again, only missing shards are computed."""
     began = time.perf_counter()
     opened = Workspace.open(workspace)
+    require_for("embed", opened)
     collection = opened.collection()
     plan = _planned(opened, encoder, components, map)
+    require_memory(client, encoding_bytes(str(plan.attributes["encoder"]), collection.items, plan.dimensions))
     array = opened.create_array(plan.spec, (collection.items, plan.dimensions), attributes=plan.attributes)
     missing = array.missing()
     name = str(plan.attributes["encoder"])

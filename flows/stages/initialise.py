@@ -25,6 +25,8 @@ from cccount_dist.embedding.readers.source import files_left_out, read_images, r
 from cccount_dist.embedding.readers.vectors import Vectors
 from cccount_dist.embedding.readers.viewfiles import open_views
 from cccount_dist.embedding.shard import finite_rows
+from cccount_dist.room import Size
+from cccount_dist.taken import require, size_of
 from flows.compute.progress import progress
 from flows.stages.embed import Failure
 from flows.stages.options import ExtendOptions, InitOptions
@@ -233,6 +235,7 @@ def _source(options: InitOptions, *, look: bool = True) -> tuple[pa.Table, Vecto
     else:
         paths = [Path(one) for one in options.embeddings]
         vectors = open_views(paths, column)
+        require("init --embeddings", Size(vectors.items, vectors.dimensions))
         if look:
             with progress("reading vectors", vectors.items, "vectors") as update:
                 table = given_collection(vectors, paths[0], update)
@@ -259,6 +262,7 @@ def extend(workspace: str, options: ExtendOptions) -> Extended:
         added = _extend_given(opened, Path(options.embeddings), options)
     else:
         found = _read(options.images, options.manifest, options.labels)
+        require("extend", Size(size_of(opened).items + len(found)))
         added = add(opened, found if options.prefix is None else with_prefix(found, options.prefix))
     collection = opened.collection()
     return Extended(
@@ -272,6 +276,7 @@ def extend(workspace: str, options: ExtendOptions) -> Extended:
 
 def _extend_given(opened: Workspace, path: Path, options: ExtendOptions) -> int:
     vectors = open_views([path], options.labels)
+    require("extend --embeddings", Size(size_of(opened).items + vectors.items, vectors.dimensions))
     with progress("reading vectors", vectors.items, "vectors") as update:
         found = given_collection(vectors, path, update)
     if options.prefix is not None:
@@ -293,6 +298,7 @@ def _following(opened: Workspace) -> str:
 def first_frames(workspace: str, into: str, *, seconds: float = SECONDS, similarity: float = SIMILARITY) -> FirstFrames:
     """Make a second workspace with the first frame of every burst and its vector, so that a burst counts once."""
     opened = Workspace.open(workspace)
+    require("bursts", size_of(opened))
     array, table = opened.array(EMBEDDINGS), opened.collection().table
     array.require_complete()
     source = opened.array(ENCODED) if opened.has_array(ENCODED) else array

@@ -22,6 +22,7 @@ from cccount_dist.similarity.lists import capacity
 from cccount_dist.similarity.metrics import Metric, check_metric
 from cccount_dist.similarity.remaining import Remaining, has_passes, scratch_folder, scratch_name
 from cccount_dist.similarity.store import store_bytes, store_shape
+from cccount_dist.taken import require_for
 from flows.compute.clients import run_tasks
 from flows.stages import approximate
 from flows.stages.embed import Standing
@@ -92,6 +93,7 @@ def neighbors(
     if store_similarity and engine != "exact":
         raise InputError(f"--store-similarity keeps all pairs, and --engine {engine} does not compute them: use --engine exact")
     opened = Workspace.open(workspace)
+    require_for("neighbors", opened)
     job = _pass(opened, k, metric, engine)
     with scratch_folder(opened, job.scratch):
         done = _run(opened, job, client, engine=engine, store=store_similarity)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from cccount_dist.campaign.outcome import Outcome
 from cccount_dist.embedding.moved import found_in
+from cccount_dist.taken import require_for
 from storage.errors import InputError
 from storage.objects import is_remote
 from storage.workspace import Workspace
@@ -36,6 +37,7 @@ def relocate(workspace: str, folder: str, *, dry_run: bool = False) -> Relocated
     if is_remote(folder):
         raise InputError(f"{folder}: pictures are looked for on a disk; copy them there first")
     opened = Workspace.open(workspace)
+    require_for("relocate", opened)
     collection = opened.collection()
     found = found_in(collection, folder)
     if found.missing and not found.moved:

@@ -10,6 +10,7 @@ from cccount_dist.campaign.outcome import Outcome
 from cccount_dist.embedding.address import Address
 from cccount_dist.embedding.moved import missing_pictures
 from cccount_dist.sampling.logged import kind_problems
+from cccount_dist.taken import require_for
 from flows.compute.progress import progress
 from storage import inventory
 from storage.campaigns import CampaignFolder
@@ -44,6 +45,7 @@ def verify(workspace: str) -> Verified:
     problems = _of_damaged(workspace)
     if problems is None:
         opened = Workspace.open(workspace)
+        require_for("verify", opened)
         done = itertools.count(1)
         with progress("Verifying", _shards(opened), "shards") as update:
             problems = list(opened.problems(lambda: update(next(done))))

@@ -144,6 +144,18 @@ def test_a_picture_that_takes_too_long_is_given_up_and_the_next_one_comes(
     assert made.get(0, Side.SMALL)[0] == "image/jpeg"
 
 
+def test_what_a_process_takes_to_start_is_not_the_time_of_a_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Image.new("RGB", (300, 200), "olive").save(tmp_path / "good.jpg")
+    (tmp_path / "slow").mkdir()
+    (tmp_path / "slow/sitecustomize.py").write_text("import time\ntime.sleep(3.5)\n")  # as on a machine that is very busy
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "slow"))
+    made = Pictures(lambda _: str(tmp_path / "good.jpg"), tmp_path / "caches", seconds=1.0)
+    try:
+        assert made.get(0, Side.SMALL)[0] == "image/jpeg"
+    finally:
+        made.close()
+
+
 def test_a_restarted_server_finds_resized_pictures_on_disk_and_a_changed_file_is_seen(
     pictures: tuple[Pictures, list[str]], tmp_path: Path
 ) -> None:

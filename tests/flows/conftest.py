@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cccount_dist.registry import PLUGINS
+from cccount_dist.room import VARIABLE as MEMORY
 from tests.command import run_command
 
 ROOT = Path(__file__).parent.parent.parent
@@ -53,7 +54,7 @@ def cccount(
     `fresh`: in a new interpreter, which imports everything itself; always so with variables that libraries read as they load.
     """
     given, surroundings = list(map(str, arguments)), environment(**(variables or {}))
-    if not fresh and (variables or {}).keys() <= {PLUGINS}:
+    if not fresh and (variables or {}).keys() <= {PLUGINS, MEMORY}:  # read when they are needed
         return Shown(run_command(given, cwd=cwd, surroundings=surroundings, timeout=240))
     command = [sys.executable, "-m", "flows", *given]
     return Shown(subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=surroundings, timeout=240, check=False))

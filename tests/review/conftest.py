@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from cccount_dist.review.annotators import Annotators
 from cccount_dist.review.app import make_app
@@ -18,6 +18,7 @@ from cccount_dist.review.signin import Door
 from flows.serving.review import Unattended
 from storage.workspace import Workspace
 from tests.review.gallery import make_gallery
+from tests.review.person import PATIENCE
 from tests.servers import free_port
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -25,6 +26,8 @@ FLAGS = [
     "--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
     "--disable-dev-shm-usage",
 ]  # fmt: skip
+
+expect.set_options(timeout=PATIENCE)  # as every other wait here; Playwright's own 5 s are for machines that do nothing else
 
 
 @pytest.fixture(scope="session")

@@ -226,6 +226,7 @@ def test_new_questions_appear_by_themselves(browser: Browser, serve: Serve, work
         person.visit()
         for key in "sd":
             person.press(key)
+        person.sees()
         person.page.keyboard.press("s")
         expect(person.page.locator("#notice")).to_contain_text("New ones appear here by themselves")
         ask(folder, questions[3:])
@@ -331,5 +332,6 @@ def test_a_token_opens_the_page_and_the_cookie_is_out_of_reach_of_scripts(
         rows = Campaign.open(workspace.location, "census").ledger.rows()
         assert [row.annotator for row in rows] == ["ben"]
         Annotators(workspace).remove("ben")
+        person.sees()  # a key means nothing before the pictures are there
         person.page.keyboard.press("d")
         expect(person.page.locator("#login")).to_be_visible()

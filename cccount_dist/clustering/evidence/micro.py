@@ -19,11 +19,13 @@ from cccount_dist.clustering.evidence.kernels import OPTIONS
 from cccount_dist.clustering.evidence.linkage import average_linkage, cut
 from cccount_dist.clustering.evidence.reciprocal import jaccard_similarity
 from cccount_dist.clustering.evidence.space import learned, sharpened
+from cccount_dist.room import Size, require_room
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 
 MICROS = 2500  # at least so many micro-clusters, or a tenth of the items
 CENTROIDS = 20  # nearest centroids of each micro-cluster that are candidates although nothing links the two
 COMPLETE = 64  # up to so many micro-clusters every pair is a candidate
+OF_PAIR = 64  # bytes for each stored pair of items while they are merged and their links are summed (50 measured)
 _NEAR = 10  # neighbours whose mean distance is the unit of "near"
 
 
@@ -73,9 +75,21 @@ def make_micro(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> tu
     rows = padded(rows)
     items = Items(vectors, usable, lists, as_given)
     similarity = _similarity(items, lists, rows)
+    _require_room(similarity.nnz, len(rows))
     count = max(MICROS, len(rows) // 10)
     merges, _ = average_linkage(similarity, count)
     return items, _described(items, rows, lists, similarity, cut(len(rows), merges, count))
+
+
+def _require_room(stored: int, items: int) -> None:
+    """Raise `ComputeError` if there is no memory for what is made of so many stored pairs; nobody knows before how many there are.
+
+    Items without clear groups have ten times as many as those in small tight ones.
+    """
+    require_room(
+        f"grouping with {stored / items:,.0f} similar items of each", lambda size: OF_PAIR * stored * size.items // items,
+        Size(items), instead="take a sample of the items, or another method (`cccount methods`)",
+    )  # fmt: skip
 
 
 def learned_micro(items: Items, old: Micro, same: NDArray[np.int64]) -> Micro:
@@ -200,9 +214,15 @@ def _candidates(
         count = min(CENTROIDS, m - 1)
         a = np.repeat(np.arange(m, dtype=np.int32), count)
         b = neighbors_in_memory(centres.astype(np.float32), count, "euclidean").index.ravel()
-    first, second = np.concatenate([u, a]), np.concatenate([v, b])
     link = np.concatenate([linked.data.astype(np.float64), np.zeros(len(a))])
+    del linked  # as long as all stored pairs of items, as everything else here: what is not needed any more goes
+    first, second = np.concatenate([u, a]), np.concatenate([v, b])
+    del u, v
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    del first, second
     # Equal pairs are added up; a candidate without a link stays as an explicit 0.
-    pairs = sparse.coo_matrix((link, (np.minimum(first, second), np.maximum(first, second))), shape=(m, m)).tocsr().tocoo()
+    summed = sparse.coo_matrix((link, (low, high)), shape=(m, m)).tocsr()
+    del link, low, high
+    pairs = summed.tocoo()
     apart = pairs.row != pairs.col
     return pairs.row[apart].astype(np.int32), pairs.col[apart].astype(np.int32), pairs.data[apart].astype(np.float64)

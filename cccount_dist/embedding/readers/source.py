@@ -9,9 +9,11 @@ from cccount_dist.embedding.readers.camtrap import read_camtrap
 from cccount_dist.embedding.readers.coco import read_coco
 from cccount_dist.embedding.readers.folder import left_out, read_folder
 from cccount_dist.embedding.readers.labels import with_folder_labels
-from cccount_dist.embedding.readers.table import read_table
+from cccount_dist.embedding.readers.table import read_table, rows_in
 from cccount_dist.embedding.readers.tablerows import numbered
 from cccount_dist.embedding.readers.tars import read_tars
+from cccount_dist.room import Size
+from cccount_dist.taken import require, require_document
 from storage.errors import InputError
 from storage.objects import is_remote
 from storage.reading import reading, require_file
@@ -40,6 +42,7 @@ def _read_path(path: Path, label: str | None) -> pa.Table:
         return numbered(read_camtrap(path, label))
     metadata = next((path / name for name in _METADATA if (path / name).is_file()), None)
     if metadata is not None and label != FOLDER:
+        require("init", Size(rows_in(metadata)))
         return numbered(read_table(metadata, label))
     tars = sorted(path.glob("*.tar"))
     if tars and not any(read_folder(path, required=False)):
@@ -87,9 +90,11 @@ def _read_manifest(path: Path, label: str | None, root: Path | str | None) -> pa
             raise InputError(f"{path} names its own media: leave --images {root} out")
         return numbered(read_camtrap(path.parent, label))
     if path.suffix.lower() != ".json":
+        require("init", Size(rows_in(path)))
         return numbered(read_table(path, label, root))
     if isinstance(root, str):
         raise InputError(f"--images {root}: the images of a COCO file are read from a disk; copy or mount them")
+    require_document("init", path)
     return numbered(read_coco(path, label, root))
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 
+from cccount_dist.room import Size
+from cccount_dist.taken import require
 from storage.errors import InputError
 from storage.reading import known_errors, reason
 from storage.schema import COLLECTION
@@ -28,10 +30,21 @@ def batches(rows: Iterable[Row]) -> Iterator[pa.Table]:
         yield _table(held)
 
 
-def numbered(parts: Iterable[pa.Table]) -> pa.Table:
-    """Return the whole table, its items numbered in the order in which they came."""
-    table = pa.concat_tables([_table([]), *parts])
+def numbered(parts: Iterable[pa.Table], command: str = "init") -> pa.Table:
+    """Return the whole table, its items numbered in the order in which they came.
+
+    Nobody knows before how many files a folder has: `ComputeError` as soon as there are more than `command` has memory for.
+    """
+    table = pa.concat_tables([_table([]), *_fitting(parts, command)])
     return table.add_column(0, COLLECTION.schema.field("item"), pa.array(range(len(table)), pa.int64()))
+
+
+def _fitting(parts: Iterable[pa.Table], command: str) -> Iterator[pa.Table]:
+    items = 0
+    for part in parts:
+        items += len(part)
+        require(command, Size(items))
+        yield part
 
 
 def _table(rows: list[Row]) -> pa.Table:
