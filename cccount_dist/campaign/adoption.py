@@ -6,6 +6,9 @@ similar is not the same. The same logs always give the same rows with the same i
 twice. Time: the rows that are new.
 """
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from cccount_dist.sampling.ledger import OUTSIDE, Ledger, LoggedAnswer
 from cccount_dist.sampling.logged import answers_of, questions_of
 from cccount_dist.sampling.questions.registry import question_kind
@@ -39,11 +42,13 @@ class OtherCampaign:
         self._questions += len(questions)
         self._unshared.update(question.id for question in questions if not question_kind(question.kind).is_shared)
         self._ledger.know(questions)
-        adopt = self._settled if self._ledger.overlap > 1 else self._as_they_are
-        return [row for given in answers_of(table) for row in adopt(given)]
+        if self._ledger.overlap > 1:
+            return [row for given in answers_of(table) for row in self._settled(given)]
+        shared = pc.is_in(table.column("source"), value_set=pa.array(PEOPLE_SOURCES))  # of a simulation nothing is
+        return [row for given in answers_of(table.filter(shared)) for row in self._as_they_are(given)]
 
     def _as_they_are(self, row: LoggedAnswer) -> list[LoggedAnswer]:
-        if row.source not in PEOPLE_SOURCES or row.question_id == OUTSIDE or row.question_id in self._unshared:
+        if row.question_id == OUTSIDE or row.question_id in self._unshared:
             return []
         undoes = None if row.undoes is None else self._name(row.undoes)
         return [self._adopted(self._name(row.id), row, row.value, undoes)]
