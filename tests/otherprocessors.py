@@ -19,12 +19,13 @@ from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 
 from cccount_dist.clustering import methods as grouping
 from cccount_dist.counting import methods as counting
-from cccount_dist.sampling.types import Answer, Question, Sampler
+from cccount_dist.sampling.drive import PAGE_COST
+from cccount_dist.sampling.types import Answer, Question, Sampler, asked_at_once
 from cccount_dist.similarity.sharp import SharpRows
 from cccount_dist.subclustering.passive import Options, draw_candidates
 from cccount_dist.subclustering.subcluster_sampler import ActiveSubclustering
 
-QUESTIONS = 150  # evidence learns a space of its own after 64
+PAIRS = 150  # or sheets for as long: evidence learns a space of its own after 64, catalogue fits one now and then
 _RATED = 24  # items for methods that rate similarities: with more they only connect
 
 
@@ -51,7 +52,7 @@ def samplers(stored: Stored) -> Iterator[tuple[str, Sampler[object]]]:
         made = counting.make_counter(
             method, vectors=stored.vectors, degree=stored.degree, seed=3, parameters={}, sharp=lambda: sharp
         )
-        yield f"count {method}", made
+        yield f"count/{method}", made
     for method in grouping.grouping_methods():
         found = grouping.grouping_method(method)
         told = len(np.unique(stored.labels)) if "clusters" in found.needs else None
@@ -59,15 +60,18 @@ def samplers(stored: Stored) -> Iterator[tuple[str, Sampler[object]]]:
             given = grouping.without_vectors(np.arange(len(stored.labels)) < _RATED, 3, told, {})
         else:
             given = grouping.GroupingInputs(stored.vectors, stored.index, stored.similarity, 3, told, {})
-        yield f"cluster {method}", grouping.make_grouper(method, given)
+        yield f"cluster/{method}", grouping.make_grouper(method, given)
     options = Options(5, 3, seed=3)
-    yield "subcluster", ActiveSubclustering(draw_candidates(stored.vectors, options), options)
+    yield "subcluster/active", ActiveSubclustering(draw_candidates(stored.vectors, options), options)
 
 
 def asked(sampler: Sampler[object], labels: NDArray[np.int64]) -> list[str]:
-    """The questions of a short campaign, and a last line with what it came to."""
+    """The questions of a short campaign."""
     said: list[str] = []
-    while len(said) < QUESTIONS and (questions := sampler.ask(4)):
+    effort = 0.0
+    while effort < PAIRS and (questions := sampler.ask(4)):
+        paged = questions[0].page is not None
+        effort += asked_at_once(questions) * (PAGE_COST if paged else 1)
         for question in questions:
             said.append(f"{question.id} {question.kind} {question.u} {question.v} {question.purpose} {question.page}")
             sampler.tell([Answer(question.id, question.u, question.v, _answer(question, labels))])

@@ -6,7 +6,10 @@ similar is not the same. The same logs always give the same rows with the same i
 twice. Time: the rows that are new.
 """
 
-from cccount_dist.sampling.ledger import KNOWN, OUTSIDE, Ledger, LoggedAnswer, adopted_source, is_correction
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cccount_dist.sampling.ledger import CORRECTION, KNOWN, OUTSIDE, Ledger, LoggedAnswer, adopted_source, is_correction
 from cccount_dist.sampling.logged import answers_of, questions_of
 from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.types import Answer
@@ -61,8 +64,13 @@ class OtherCampaign:
         self._questions += len(questions)
         self._unshared.update(question.id for question in questions if not question_kind(question.kind).is_shared)
         self._ledger.know(questions)
-        adopt = self._settled if self._ledger.overlap > 1 else self._as_they_are
-        return [row for given in answers_of(table) for row in adopt(given)]
+        if self._ledger.overlap > 1:
+            return [row for given in answers_of(table) for row in self._settled(given)]
+        source = table.column("source")
+        shared = pc.or_(
+            pc.is_in(source, value_set=pa.array(PEOPLE_SOURCES)), pc.starts_with(source, CORRECTION)
+        )  # of a simulation nothing is
+        return [row for given in answers_of(table.filter(shared)) for row in self._as_they_are(given)]
 
     def _as_they_are(self, row: LoggedAnswer) -> list[LoggedAnswer]:
         asked = row.source in PEOPLE_SOURCES and row.question_id != OUTSIDE and row.question_id not in self._unshared

@@ -68,12 +68,12 @@ def learn_costs(
     >>> learn_costs([4.0] * 90, []).pair
     4.5
     """
-    from scipy.optimize import nnls  # which takes longer to import than all the rest of a command's beginning
-
     pair = _pulled(pairs, pair_seconds)
     first = np.array([PAGE, CELL, CLICK]) * page_seconds / (PAGE + CELL * FULL_CELLS + CLICK * FULL_CLICKS)
     if not pages:
         return _costs(pair, first, page_seconds, len(pairs), 0)
+    from scipy.optimize import nnls  # which takes longer to import than all the rest of a command's beginning
+
     parts = np.array([[1.0, look.cells, look.clicks] for look in pages])
     ratio = np.array([look.seconds for look in pages]) / (parts @ first)
     ratio = np.minimum(ratio, _CUT * np.median(ratio))

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from cccount_dist.sampling.freezing import freeze
-from cccount_dist.sampling.frozen import DECIDING, Frozen, UnfrozenError
+from cccount_dist.sampling.frozen import DECIDING, UnfrozenError
 from cccount_dist.sampling.methods import find_method
-from cccount_dist.sampling.packing import Packing, unpacked
+from cccount_dist.sampling.packing import Lying, Packing, unpacked
 from cccount_dist.sampling.thawing import thaw
 from cccount_dist.sampling.types import Sampler
 from storage.campaigns import CampaignFolder
@@ -29,8 +29,9 @@ from storage.errors import CccountError, StoreError
 from storage.settings import Settings
 from storage.snapshots import BLOBS
 
-FORMAT = 1
+FORMAT = 2
 NAME = "sampler"
+SUMS = "sums"  # member of a document: those of its blobs
 PREPARED = "prepared"  # a sampler that was told nothing yet: what it has computed from vectors and neighbours alone
 WORTH_SECONDS = 0.5  # of replay that a snapshot must save, or twice what it takes to write it
 _LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
@@ -78,6 +79,7 @@ class SamplerSnapshots:
         self._took = 0.0  # seconds that the last one took to write
         self._work = 0.0  # seconds that a replay since then would take
         self._hopeless = False
+        self._lying = Lying()  # what was read from the one that is there
 
     def load(self) -> Kept | None:
         """Return the sampler of the snapshot; None if there is none that fits."""
@@ -128,9 +130,9 @@ class SamplerSnapshots:
             frozen = freeze(sampler, self._given, self._rooms)
         except UnfrozenError:
             return None
-        packing = Packing(frozen.arrays)
+        packing = Packing(frozen)
         blobs = [(name, bytes(data)) for name, data in packing.blobs()]
-        return Packed(self._document(frozen, packing, 0.0, {}), blobs)
+        return Packed(self._document(packing, 0.0, {}), blobs)
 
     def take_prepared(self, packed: "Packed") -> bool:
         """Keep what was prepared elsewhere; False if that was done by other code, or from other inputs."""
@@ -157,24 +159,23 @@ class SamplerSnapshots:
             self._stored, self._anew, self._work = (answers, rounds), False, 0.0
 
     def _thawed(self, document: Mapping[str, Any]) -> Sampler[Any]:
-        arrays = unpacked(document["arrays"], document[BLOBS], self._folder.snapshots.blob)
-        sampler: Sampler[Any] = thaw(Frozen(document["graph"], arrays), self._given, self._rooms)
+        frozen = unpacked(document[BLOBS], document[SUMS], self._folder.snapshots.blob, self._lying)
+        sampler: Sampler[Any] = thaw(frozen, self._given, self._rooms)
         return sampler
 
-    def _document(self, frozen: Frozen, packing: Packing, took: float, place: Mapping[str, Any]) -> dict[str, Any]:
+    def _document(self, packing: Packing, took: float, place: Mapping[str, Any]) -> dict[str, Any]:
         """What is kept of a sampler beside its blobs, all of which must have been taken from the packing."""
-        arrays = {BLOBS: packing.names, "arrays": packing.table}
-        return {"key": self._key, **place, "took": took, **arrays, "graph": frozen.graph}
+        return {"key": self._key, **place, "took": took, BLOBS: packing.names, SUMS: packing.sums}
 
     def _write(self, name: str, sampler: Sampler[Any], place: Mapping[str, Any]) -> float | None:
         """Write a sampler as a document; return the seconds that it took, None if it could not be."""
         began = time.perf_counter()
         try:
             frozen = freeze(sampler, self._given, self._rooms)
-            packing = Packing(frozen.arrays)
+            packing = Packing(frozen, Lying() if self._anew else self._lying)
 
             def document() -> dict[str, Any]:
-                return self._document(frozen, packing, time.perf_counter() - began, place)
+                return self._document(packing, time.perf_counter() - began, place)
 
             self._folder.snapshots.write(name, packing.blobs(), document, anew=self._anew)
         except UnfrozenError:  # a sampler that no snapshot can keep is replayed, as every one could be

@@ -1,21 +1,28 @@
-"""Arrays as blobs that are named by what is in them: small arrays share one, large ones are cut, so what stays is written once.
+"""A frozen sampler as blobs that are named by what is in them: small arrays share one, large ones are cut, so what stays is
+written once; the last blob is the graph, with where each array is.
 
-Whoever reads a blob checks its name, so a flipped byte is seen. Time: one pass of blake2b over the bytes (about 1 GB/s); memory:
-one blob beside the arrays.
+Whoever reads a blob checks its sum (crc32, some GB/s), so a flipped byte is seen; names are for not writing anything twice
+(blake2b, about 1 GB/s). An array that still lies where it was read to, and has the same sum, keeps its names. Memory: one blob
+beside the arrays.
 """
 
 import hashlib
+import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+import weakref
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cccount_dist.sampling.frozen import Frozen
 from cccount_dist.sampling.thawing import dtype_of
 from storage.errors import CorruptionError
 
 Array = NDArray[Any]
+Blob = tuple[str, bytes | memoryview]
 BLOB_BYTES = 1 << 23  # of one blob at most
 _ALONE = 1 << 18  # bytes from which on an array has blobs of its own: what never changes is then never written again
 
@@ -24,27 +31,49 @@ def blob_name(data: bytes | memoryview) -> str:
     return hashlib.blake2b(data, digest_size=20).hexdigest()
 
 
+class Lying:
+    """Large arrays that were read, as long as they are in use: where they lie, and the blobs that they came from."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[tuple[int, int], tuple[weakref.ref[Array], list[tuple[str, int]]]] = {}
+
+    def keep(self, array: Array, blobs: list[tuple[str, int]]) -> None:
+        self._arrays[_place(array)] = weakref.ref(array), blobs
+
+    def blobs(self, array: Array) -> list[tuple[str, int]]:
+        """The names and sums of the blobs that an array at this place came from; it may have been changed since."""
+        found = self._arrays.get(_place(array))
+        return [] if found is None or found[0]() is None else found[1]
+
+
+def _place(array: Array) -> tuple[int, int]:
+    return array.__array_interface__["data"][0], array.nbytes
+
+
 class Packing:
-    """Cuts arrays into blobs. `table` says where each array is, as plain JSON, when all blobs have been taken."""
+    """Cuts a frozen sampler into blobs. `names` and `sums` are those of all blobs, when they have been taken."""
 
-    def __init__(self, arrays: Iterable[Array]) -> None:
-        self.table: list[Any] = []
+    def __init__(self, frozen: Frozen, lying: Lying | None = None) -> None:
         self.names: list[str] = []
-        self._arrays = arrays
+        self.sums: list[int] = []
+        self._frozen = frozen
+        self._lying = lying or Lying()
+        self._table: list[Any] = []  # dtype, size and places of each array
 
-    def blobs(self) -> Iterator[tuple[str, bytes | memoryview]]:
+    def blobs(self) -> Iterator[Blob]:
         """Yield the name and the bytes of every blob."""
         shared = bytearray()
         waiting: list[list[Any]] = []  # places in the shared blob, whose number is not known yet
-        for array in self._arrays:
+        for array in self._frozen.arrays:
             data = np.ascontiguousarray(array).view(np.uint8).data if array.size else memoryview(b"")
             places: list[list[int]] = []
-            self.table.append([np.lib.format.dtype_to_descr(array.dtype), array.size, places])
+            self._table.append([np.lib.format.dtype_to_descr(array.dtype), array.size, places])
             if len(data) >= _ALONE:
-                for start in range(0, len(data), BLOB_BYTES):
+                before = self._lying.blobs(array)
+                for number, start in enumerate(range(0, len(data), BLOB_BYTES)):
                     piece = data[start : start + BLOB_BYTES]
                     places.append([len(self.names), 0, len(piece)])
-                    yield self._named(piece)
+                    yield self._named(piece, before[number] if before else None)
             elif len(data):
                 place = [-1, len(shared), len(data)]
                 places.append(place)
@@ -55,39 +84,61 @@ class Packing:
                     shared, waiting = bytearray(), []
         if shared:
             yield self._shared(shared, waiting)
+        yield self._named(json.dumps([self._table, self._frozen.graph], separators=(",", ":")).encode())
 
-    def _shared(self, data: bytearray, waiting: list[list[Any]]) -> tuple[str, bytes | memoryview]:
+    def _shared(self, data: bytearray, waiting: list[list[Any]]) -> Blob:
         for place in waiting:
             place[0] = len(self.names)
         return self._named(bytes(data))
 
-    def _named(self, data: bytes | memoryview) -> tuple[str, bytes | memoryview]:
-        self.names.append(blob_name(data))
+    def _named(self, data: bytes | memoryview, before: tuple[str, int] | None = None) -> Blob:
+        total = zlib.crc32(data)
+        self.names.append(before[0] if before is not None and before[1] == total else blob_name(data))
+        self.sums.append(total)
         return self.names[-1], data
 
 
-def unpacked(table: list[Any], names: list[str], read: Callable[[str], bytes]) -> list[Array]:
-    """Return the arrays, flat and not to be changed; `CorruptionError` for a blob that is not what its name says."""
-    held: dict[int, memoryview] = {}
+def unpacked(names: Sequence[str], sums: Sequence[int], read: Callable[[str], bytes], lying: Lying | None = None) -> Frozen:
+    """Return what was frozen; `CorruptionError` for a blob that is not what was written.
 
-    def blob(number: int) -> memoryview:
-        if number not in held:
-            data = read(names[number])
-            if blob_name(data) != names[number]:
-                raise CorruptionError(f"the blob {names[number]} is damaged")
-            held[number] = memoryview(data)
-        return held[number]
+    Large arrays are there to be taken, small ones are flat and not to be changed. `lying` is told where the large ones are.
+    """
+    if len(names) != len(sums) or not names:
+        raise CorruptionError("a snapshot without its blobs")
 
-    return [_array(descr, size, places, blob) for descr, size, places in table]
+    def blob(number: int) -> bytes:
+        data = read(names[number])
+        if zlib.crc32(data) != sums[number]:
+            raise CorruptionError(f"the blob {names[number]} is damaged")
+        return data
+
+    shared: dict[int, bytes] = {}
+    arrays = []
+    table, graph = json.loads(blob(len(names) - 1))
+    for descr, size, places in table:
+        dtype = dtype_of(descr)
+        if sum(length for _, _, length in places) != math.prod((size, dtype.itemsize)):
+            raise ValueError(f"{places} are not {size} of {dtype}")
+        if size * dtype.itemsize < _ALONE:
+            pieces = [_from_shared(blob, shared, place) for place in places]
+            arrays.append(np.frombuffer(pieces[0], dtype) if pieces else np.empty(size, dtype))
+            continue
+        array = np.empty(size, dtype)
+        data, at = array.view(np.uint8), 0
+        for number, start, length in places:
+            data[at : at + length] = np.frombuffer(blob(number), np.uint8)[start : start + length]
+            at += length
+        if lying is not None:
+            lying.keep(array, [(names[number], sums[number]) for number, _, _ in places])
+        arrays.append(array)
+    return Frozen(graph, arrays)
 
 
-def _array(descr: Any, size: int, places: list[list[int]], blob: Callable[[int], memoryview]) -> Array:
-    dtype = dtype_of(descr)
-    pieces = [np.frombuffer(blob(number)[start : start + length], np.uint8) for number, start, length in places]
-    data = pieces[0] if len(pieces) == 1 else np.concatenate(pieces) if pieces else np.empty(0, np.uint8)
-    if len(data) != math.prod((size, dtype.itemsize)):
-        raise ValueError(f"{len(data)} bytes are not {size} of {dtype}")
-    return data.view(dtype) if len(data) else np.empty(size, dtype)
+def _from_shared(blob: Callable[[int], bytes], shared: dict[int, bytes], place: Sequence[int]) -> memoryview:
+    number, start, length = place
+    if number not in shared:
+        shared[number] = blob(number)
+    return memoryview(shared[number])[start : start + length]
 
 
-__all__ = ["BLOB_BYTES", "Packing", "blob_name", "unpacked"]
+__all__ = ["BLOB_BYTES", "Lying", "Packing", "blob_name", "unpacked"]

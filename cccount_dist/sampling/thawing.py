@@ -37,7 +37,10 @@ _BITS = {name: getattr(np.random, name) for name in ("PCG64", "PCG64DXSM", "MT19
 
 
 def thaw(frozen: Frozen, given: Mapping[str, object] | None = None, rooms: Sequence[str] = ()) -> Any:
-    """Return what was frozen; `CorruptionError` if the data cannot be that. The frozen arrays are copied."""
+    """Return what was frozen; `CorruptionError` if the data cannot be that.
+
+    Frozen arrays are copied, unless they own their memory and may be changed: those are taken.
+    """
     walk = _Thawer(frozen.arrays, given or {}, (*DECIDING, *rooms))
     try:
         return walk.value(frozen.graph)
@@ -164,8 +167,13 @@ class _Thawer:
         dtype = dtype_of(descr)
         if flat.dtype != dtype or order not in ("C", "F") or flat.size != math.prod(shape):
             raise ValueError(f"an array of {flat.dtype} is said to be {dtype}")
-        found: Array = np.empty(tuple(shape), dtype, order=order)
-        found.reshape(-1, order=order)[:] = flat
+        if flat.size and flat.flags.owndata and flat.flags.writeable and order == "C" and flat.ndim == 1:
+            # It was read for nobody else.
+            found = flat
+            found.shape = tuple(shape)
+        else:
+            found = np.empty(tuple(shape), dtype, order=order)
+            found.reshape(-1, order=order)[:] = flat
         found.flags.writeable = bool(writeable)
         return found
 

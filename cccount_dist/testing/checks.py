@@ -4,7 +4,6 @@ A campaign is recorded once, and copies of the sampler follow it with other call
 runs of the sampler over `case.questions` questions for each check.
 """
 
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +13,7 @@ from cccount_dist.counting.result import CountResult
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import Reply, drive
 from cccount_dist.sampling.freezing import freeze
-from cccount_dist.sampling.frozen import Frozen, UnfrozenError
+from cccount_dist.sampling.frozen import UnfrozenError
 from cccount_dist.sampling.packing import Packing, unpacked
 from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.replay import replay
@@ -137,10 +136,9 @@ def _kept(sampler: Sampler[object]) -> Sampler[object]:
         frozen = freeze(sampler, rooms=rooms)
     except UnfrozenError:
         return sampler
-    packing = Packing(frozen.arrays)
+    packing = Packing(frozen)
     blobs = {name: bytes(data) for name, data in packing.blobs()}
-    graph, table = json.loads(json.dumps([frozen.graph, packing.table]))
-    found: Sampler[object] = thaw(Frozen(graph, unpacked(table, packing.names, blobs.__getitem__)), rooms=rooms)
+    found: Sampler[object] = thaw(unpacked(packing.names, packing.sums, blobs.__getitem__), rooms=rooms)
     return found
 
 

@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from cccount_dist.sampling.methods import METHODS
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from cccount_dist.similarity.metrics import prepare
 from cccount_dist.similarity.rows import degree
 
 ITEMS = 240
+FEWEST = 40  # questions of a campaign that say something
 PLAIN_NUMPY = {"NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4"}  # its loops without AVX
 # What is set, and what the libraries then say that they compute for.
 PROCESSORS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
@@ -59,6 +61,11 @@ def campaigns_on(stored: Path, settings: dict[str, str]) -> tuple[dict[str, str]
 @pytest.fixture(scope="module")
 def here(stored: Path) -> dict[str, list[str]]:
     return campaigns_on(stored, {})[1]
+
+
+def test_every_method_that_is_registered_is_tried(here: dict[str, list[str]]) -> None:
+    assert set(here) == set(METHODS.names())
+    assert all(len(questions) >= FEWEST for questions in here.values())
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the settings are those of x86-64")

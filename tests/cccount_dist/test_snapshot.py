@@ -16,7 +16,7 @@ from cccount_dist.clustering.apc.stages import Due
 from cccount_dist.counting.placing.state import TURN
 from cccount_dist.sampling.freezing import freeze
 from cccount_dist.sampling.frozen import Frozen, UnfrozenError
-from cccount_dist.sampling.packing import Packing, unpacked
+from cccount_dist.sampling.packing import Lying, Packing, blob_name, unpacked
 from cccount_dist.sampling.replay import replay
 from cccount_dist.sampling.thawing import thaw
 from cccount_dist.sampling.types import Answer, Question
@@ -45,10 +45,9 @@ class Held:
 def back(thing: Any, given: dict[str, object] | None = None) -> Any:
     """The thing as it comes back from a disk."""
     frozen = freeze(thing, given, ROOMS)
-    packing = Packing(frozen.arrays)
+    packing = Packing(frozen)
     blobs = {name: bytes(data) for name, data in packing.blobs()}
-    graph, table = json.loads(json.dumps([frozen.graph, packing.table]))
-    return thaw(Frozen(graph, unpacked(table, packing.names, blobs.__getitem__)), given, ROOMS)
+    return thaw(unpacked(packing.names, packing.sums, blobs.__getitem__), given, ROOMS)
 
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
@@ -166,12 +165,31 @@ def test_nothing_is_run_from_a_hostile_snapshot(graph: Any) -> None:
 
 
 def test_a_blob_that_is_not_what_its_name_says_is_refused() -> None:
-    packing = Packing([np.arange(3), np.arange(100_000)])
+    packing = Packing(Frozen([1], [np.arange(3), np.arange(100_000)]))
     blobs = {name: bytes(data) for name, data in packing.blobs()}
+    assert len(blobs) == 3
     for name in packing.names:
         other = {**blobs, name: blobs[name][:-1] + b"\7"}
         with pytest.raises(CorruptionError):
-            unpacked(packing.table, packing.names, other.__getitem__)
+            unpacked(packing.names, packing.sums, other.__getitem__)
+
+
+def test_a_large_array_keeps_its_name_until_it_is_changed() -> None:
+    first = Packing(Frozen([1], [np.arange(3_000_000)]))
+    blobs = {name: bytes(data) for name, data in first.blobs()}
+    lying = Lying()
+    (array,) = unpacked(first.names, first.sums, blobs.__getitem__, lying).arrays
+    assert [name for name, _ in lying.blobs(array)] == first.names[:-1]
+    again = Packing(Frozen([1], [array]), lying)
+    assert dict(again.blobs()).keys() == blobs.keys()
+    array[2_999_999] = -1
+    changed = Packing(Frozen([1], [array]), lying)
+    fresh = {name: bytes(data) for name, data in changed.blobs()}
+    assert [a == b for a, b in zip(changed.names, first.names, strict=True)] == [True, True, False, True]
+    assert all(blob_name(data) == name for name, data in fresh.items())
+    place = array.copy()
+    del array
+    assert lying.blobs(place) == []
 
 
 @pytest.mark.parametrize("variant", [pytest.param(one, id=one.name) for one in every_sampler()])

@@ -44,18 +44,18 @@ def start(place: Path, method: str, budget: int, oracle: str = "labels", **optio
     return Campaign.create(str(place), "c", KINDS[method], method=method, budget=budget, oracle=oracle, **told, **options)  # type: ignore[arg-type]
 
 
-def check_nothing_was_asked_again(place: Path) -> None:
+def check_nothing_was_asked_again(place: Path, name: str = "c") -> None:
     """Of a pair that was answered before an epoch began, everything that was said is heard before anybody is asked.
 
     Also what is open is asked: nobody has answered it yet, and somebody will be shown it. What was taken back was not said.
     """
-    folder = CampaignFolder(Workspace.open(place), "c")
+    folder = CampaignFolder(Workspace.open(place), name)
     questions = {q.id: q for q in questions_of(folder.log.questions())}
     log = answers_of(folder.log.answers())
     undone = {row.undoes for row in log if row.undoes is not None}
     rows = [row for row in log if row.undoes is None and row.question_id in questions and row.id not in undone]
     rows = [row for row in rows if row.source.removeprefix(f"{EPOCH} ") not in undone]
-    opened = Campaign.open(str(place), "c")
+    opened = Campaign.open(str(place), name)
     waiting = opened.ledger.pending(opened.questions)
     for epoch in folder.epochs()[1:]:
         votes: Counter[tuple[int, int]] = Counter()
@@ -106,9 +106,10 @@ def test_a_new_revision_goes_on_from_what_is_known(workspace: Path, method: str)
 
 
 @example("nis", [(1, False), (1, False), (1, True)], 2)  # taken back after the epoch had begun
+@example("catalogue", [(40, False), (30, True), (9, False), (25, True)], 3)  # whole sheets, and parts of some
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.sampled_from(["placing", "nis", "evidence", "apc", "iu-red", "hacc", "nested-mc", "inverse", "active"]),
+    st.sampled_from(["placing", "nis", "evidence", "apc", "catalogue", "iu-red", "hacc", "nested-mc", "inverse", "active"]),
     st.lists(st.tuples(st.integers(1, 40), st.booleans()), min_size=2, max_size=5),
     st.integers(0, 2**20),
 )

@@ -33,6 +33,7 @@ KINDS: dict[str, tuple[str, dict[str, Value]]] = {
     "evidence": ("cluster", {}),
     "apc": ("cluster", {"method": "apc"}),
     "hacc": ("cluster", {"method": "hacc", "clusters": 10, "parameter": ("runs=10",)}),
+    "catalogue": ("cluster", {"method": "catalogue"}),
     "ratings": ("cluster", {"method": "iu-red", "clusters": 10}),
     "subclusters": ("subcluster", {"clusters": 10, "size": 3}),
 }
@@ -155,7 +156,7 @@ def lose(workspace: Path, chance: random.Random) -> None:
 
 
 @pytest.mark.parametrize("damage", [flip_data, flip_document, cut, lose])
-@pytest.mark.parametrize("name", ["placing", "evidence", "apc"])
+@pytest.mark.parametrize("name", ["placing", "evidence", "apc", "catalogue"])
 def test_a_damaged_snapshot_changes_nothing_and_is_named(
     name: str, damage: Callable[[Path, random.Random], None], prepared: Path, tmp_path: Path, labels: Labels, built: list[int]
 ) -> None:
@@ -189,7 +190,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("name", ["placing", "evidence", "apc", "hacc", "subclusters"])
+@pytest.mark.parametrize("name", ["placing", "evidence", "apc", "hacc", "catalogue", "subclusters"])
 def test_what_is_prepared_is_computed_once(name: str, prepared: Path, tmp_path: Path, labels: Labels, made: list[str]) -> None:
     """A log that has to be replayed starts from it; lost or damaged, it is computed again, and nothing else changes."""
     kind, options = KINDS[name]
@@ -215,26 +216,30 @@ def test_what_is_prepared_is_computed_once(name: str, prepared: Path, tmp_path: 
     assert verify(str(one))["problems"] == []
 
 
+@pytest.mark.parametrize("method", ["evidence", "catalogue"])
 def test_an_old_and_a_foreign_snapshot_are_not_taken(
-    prepared: Path, tmp_path: Path, labels: Labels, built: list[int], monkeypatch: pytest.MonkeyPatch
+    method: str, prepared: Path, tmp_path: Path, labels: Labels, built: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other, third = (Path(shutil.copytree(prepared, tmp_path / place)) for place in ("a", "b", "c"))
 
     def older(number: int) -> None:
-        monkeypatch.setattr(snapshots, "_code", lambda *_: f"release {number}")
+        """Of another release, or in another format."""
+        monkeypatch.setattr(snapshots, "_code", lambda *_: f"release {number // 2}")
+        monkeypatch.setattr(snapshots, "FORMAT", (number + 1) // 2)
 
     def foreign(number: int) -> None:
         if number:
             forget(third)
             shutil.copytree(folder_of(one), folder_of(third))
 
-    expected = course(other, "cluster", {"seed": 1}, labels)
-    assert course(one, "cluster", {"seed": 1}, labels, older) == expected
+    options, others = ({"method": method, "seed": seed} for seed in (1, 2))
+    expected = course(other, "cluster", options, labels)
+    assert course(one, "cluster", options, labels, older) == expected
     assert built == [14, 8]
     monkeypatch.undo()
     shutil.rmtree(one / "campaigns")
-    course(one, "cluster", {"seed": 2}, labels)
-    assert course(third, "cluster", {"seed": 1}, labels, foreign) == expected
+    course(one, "cluster", others, labels)
+    assert course(third, "cluster", options, labels, foreign) == expected
 
 
 def test_a_snapshot_of_a_log_that_went_another_way_is_not_taken(workspace: Path, labels: Labels, built: list[int]) -> None:
@@ -334,7 +339,7 @@ class Killed(BaseException):
     """The end of a process, at a write."""
 
 
-@pytest.mark.parametrize("name", ["placing", "apc", "evidence"])
+@pytest.mark.parametrize("name", ["placing", "apc", "evidence", "catalogue"])
 def test_a_step_that_is_killed_at_any_write_changes_nothing(
     name: str, prepared: Path, tmp_path: Path, labels: Labels, monkeypatch: pytest.MonkeyPatch
 ) -> None:

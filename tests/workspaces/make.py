@@ -190,6 +190,36 @@ def make_grown(cccount: Release) -> None:
     assert "epoch 2" in next(one for one in cccount("status", place)["campaigns"] if one["campaign"] == "placing")["epoch"]
 
 
+def make_sheets(cccount: Release) -> None:
+    """Sheets (`catalogue`): by labels, killed, and by two people with undo, flag and gold; then the collection grew."""
+    place, labels = vectors(cccount, "sheets", 80)
+    catalogue = ("cluster", place, "--method", "catalogue")
+    cccount(*catalogue, "--campaign", "labels", "--budget", 60, "--oracle", "labels")
+    cccount(*catalogue, "--campaign", "grown", "--budget", 40, "--oracle", "labels", "--seed", 2)
+    kill_between_writes(cccount, place, "killed", *catalogue, "--budget", 120, "--oracle", "labels", "--seed", 5)
+    cccount(*catalogue, "--campaign", "people", "--budget", 120)
+    tokens = {name: cccount("annotators", "add", place, name)["token"] for name in ("ana", "ben")}
+    with serving(cccount, place, signal.SIGINT) as url:
+        people = [Person(url, name, token, labels) for name, token in tokens.items()]
+        for _ in range(3):
+            for person in people:
+                person.answer("people", 2)
+            cccount("advance", place, "--campaign", "people")
+        people[0].take_back("people")
+        people[1].flag("people", 5)
+    cccount("advance", place, "--campaign", "people")
+    x, y = digits(90)
+    np.savez(PLACE / "sheets-more.npz", x=x[80:], y=y[80:])
+    cccount("extend", place, "--embeddings", PLACE / "sheets-more.npz", "--prefix", "more/", "--yes")
+    cccount("neighbors", place, "--k", 10, "--workers", 1, "--yes")
+    cccount(*catalogue, "--campaign", "grown", "--budget", 60, "--oracle", "labels", "--seed", 2)
+    cccount("report", place)
+    log = rows_of(place, "people", "answers")
+    assert any(row["undoes"] for row in log)
+    assert {"people", "flag"} <= {row["source"] for row in log}
+    assert all(row["kind"] == "sheet" for row in rows_of(place, "people", "questions"))
+
+
 # Budgets are such that a step asks what is left of them: beyond 16 questions it matters how fast people answered lately.
 PEOPLE: dict[str, tuple[object, ...]] = {
     "pairs": ("count", "--budget", 80),
@@ -425,6 +455,7 @@ WORKSPACES = {
     "pictures": make_pictures,
     "people": make_people,
     "grown": make_grown,  # since 0.2.0
+    "sheets": make_sheets,  # since 0.2.0
 }
 
 

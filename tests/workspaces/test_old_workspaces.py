@@ -8,18 +8,20 @@ import math
 import shutil
 import tarfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from cccount_dist.sampling.methods import METHODS
 from storage import formats, parquet
 from storage.campaigns import CampaignFolder
 from storage.upgrade import upgrade
 from storage.workspace import Workspace
 from tests.flows.calls import advance, import_answers, stage, status, verify, write_reports
+from tests.flows.test_epochs import check_nothing_was_asked_again
 
 HERE = Path(__file__).parent
 STORED = sorted(HERE.glob("*/*.tar.xz"))
@@ -99,6 +101,25 @@ def test_an_old_workspace_goes_on_as_it_would_have(old: Old) -> None:
     assert found == [], "\n".join(found)
     write_reports(old.place, None)
     assert damage(old.place) == []
+
+
+def test_an_old_workspace_goes_on_in_epochs_where_its_methods_have_other_revisions_now(stored: Old, tmp_path: Path) -> None:
+    """Whoever raises a revision changes what is asked next, and nothing of what was said."""
+    place = str(shutil.copytree(stored.place, tmp_path / "workspace"))
+    for name in stored.campaigns:
+        folder = CampaignFolder(Workspace.open(place), name)
+        settings, before, said = folder.settings(), len(folder.epochs()), log_of(place, name)["answers"]
+        method = f"{settings.kind}/{settings.method}"
+        with METHODS.having(method, replace(METHODS.get(method), revision=METHODS.get(method).revision + 1)):
+            advance(place, name)
+        opened = folder.epochs()[before:]
+        assert all("has the revision" in epoch.reason for epoch in opened)
+        answers = log_of(place, name)["answers"]
+        assert answers[: len(said)] == said
+        if opened:
+            check_nothing_was_asked_again(Path(place), name)
+    write_reports(place, None)
+    assert damage(place) == []
 
 
 def damage(place: str) -> list[Json]:

@@ -5,6 +5,7 @@ they touch, a look at one is quadratic in the members, of which at most 300 are 
 """
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +21,28 @@ _MIDDLE = (0.5, 0.7)  # ranks by closeness to the central item from which the pa
 class Clusters:
     """Who is with whom, which item speaks for a cluster, and what became of clusters that are no more.
 
-    A number always means the same items: joining and splitting make new numbers.
+    A number always means the same items: joining and splitting make new numbers. The members follow from the labels, and are read
+    from them again after a snapshot: tens of thousands of small arrays take longer to keep than all the rest.
     """
 
+    __unsaved__: ClassVar = ("_members",)
+
     def __init__(self, labels: Ints) -> None:
-        order = np.argsort(labels, kind="stable")
-        bounds = np.concatenate([[0], np.cumsum(np.bincount(labels))])
-        self.members: dict[int, Ints] = {c: order[bounds[c] : bounds[c + 1]] for c in range(len(bounds) - 1)}
         self.label = labels.astype(np.int64)
         self.leader: dict[int, int] = {}  # of clusters that passed the purity test
         self._became: dict[int, int] = {}
-        self._next = len(self.members)
+        self._next = int(labels.max(initial=-1)) + 1
+        self._members: dict[int, Ints] | None = None
+
+    @property
+    def members(self) -> dict[int, Ints]:
+        """The items of each cluster in ascending order; clusters in the order of their numbers."""
+        if self._members is None:
+            order = np.argsort(self.label, kind="stable")
+            numbers, start = np.unique(self.label[order], return_index=True)
+            ends = [*start[1:].tolist(), len(order)]
+            self._members = {c: order[a:b] for c, a, b in zip(numbers.tolist(), start.tolist(), ends, strict=True)}
+        return self._members
 
     def size(self, number: int) -> int:
         return len(self.members[number])

@@ -9,13 +9,14 @@ partition from all micro-clusters.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.clustering.evidence.cases import OPEN, UNSURE, Asked, Cases, Count, summed
 from cccount_dist.clustering.evidence.logistic import Model, fit, prior
-from cccount_dist.clustering.evidence.micro import Items, Micro, learned_micro, make_micro
+from cccount_dist.clustering.evidence.micro import LEARN_UP_TO, Items, Micro, learned_micro, make_micro
 from cccount_dist.clustering.evidence.outside import Outside
 from cccount_dist.clustering.evidence.partition import Builder, Ints, Partition, agreement
 from cccount_dist.clustering.evidence.questions import Worth, expected_classes, worth
@@ -30,9 +31,6 @@ ALWAYS = 20  # answers up to which every partition is made from the micro-cluste
 FEWER = 5000  # … or every second, third, … one, where there are so many micro-clusters, twice as many, …
 SURE = 2  # answers from which the threshold is where the F rule puts it: one "same" alone made one group of hundreds of classes
 EVERY = 10  # and then after so many answers, a hundredth of the micro-clusters, or a tenth of the answers so far
-# Beyond so many items nothing is learned: it takes as long as the first pass, questions after it a quarter longer, and what it
-# gains there has not been measured.
-LEARN_UP_TO = 50_000
 LEARN_AT, LEARN_ITEMS = 64, 50  # the space is learned after so many answers, or one for so many items, then after twice as many
 HOPELESS_AFTER, HOPELESS_SAME, HOPELESS_QUALITY = 50, 0.2, 0.5  # when the sampler says that questions are hardly worth it
 ONE_A_BLOCK = 16  # questions that may be open at a time as long as no two are about the same block
@@ -62,7 +60,12 @@ class _State:
 
 
 class EvidenceSampler:
-    """Asks about the pair of blocks, or the past merge, that is worth most."""
+    """Asks about the pair of blocks, or the past merge, that is worth most.
+
+    A snapshot leaves out what was looked at and not asked from: with the next answer it is another one.
+    """
+
+    __unsaved__: ClassVar = ("_next",)
 
     def __init__(
         self,

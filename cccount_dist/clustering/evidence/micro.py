@@ -26,6 +26,9 @@ MICROS = 2500  # at least so many micro-clusters, or a tenth of the items
 CENTROIDS = 20  # nearest centroids of each micro-cluster that are candidates although nothing links the two
 COMPLETE = 64  # up to so many micro-clusters every pair is a candidate
 OF_PAIR = 64  # bytes for each stored pair of items while they are merged and their links are summed (50 measured)
+# Beyond so many items the space is not learned again: it takes as long as the first pass, questions after it a quarter longer,
+# and what it gains there has not been measured.
+LEARN_UP_TO = 50_000
 _NEAR = 10  # neighbours whose mean distance is the unit of "near"
 
 
@@ -61,7 +64,7 @@ class Items:
     vectors: NDArray[np.float32]  # (n, d) as given; may be a memory map
     usable: NDArray[np.int64]  # (u,) items that have a vector
     lists: NDArray[np.int32]  # (u, k) neighbours of each in the sharpened space, as places in `usable`
-    as_given: sparse.csr_matrix  # (u, u) similarity in the given space
+    as_given: sparse.csr_matrix | None  # (u, u) similarity in the given space; None where nothing is learned
 
 
 def make_micro(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> tuple[Items, Micro]:
@@ -73,8 +76,8 @@ def make_micro(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> tu
     as_given = jaccard_similarity(lists, rows)
     rows, lists = sharpened(rows, lists)
     rows = padded(rows)
-    items = Items(vectors, usable, lists, as_given)
-    similarity = _similarity(items, lists, rows)
+    items = Items(vectors, usable, lists, as_given if len(usable) <= LEARN_UP_TO else None)
+    similarity = _similarity(as_given, lists, rows)
     _require_room(similarity.nnz, len(rows))
     count = max(MICROS, len(rows) // 10)
     merges, _ = average_linkage(similarity, count)
@@ -97,12 +100,12 @@ def learned_micro(items: Items, old: Micro, same: NDArray[np.int64]) -> Micro:
     given = np.ascontiguousarray(items.vectors[items.usable])
     rows, lists = learned(given, items.lists, np.searchsorted(items.usable, same))
     rows = padded(rows)
-    return _described(items, rows, lists, _similarity(items, lists, rows), old.label[items.usable])
+    return _described(items, rows, lists, _similarity(items.as_given, lists, rows), old.label[items.usable])
 
 
-def _similarity(items: Items, lists: NDArray[np.int32], rows: NDArray[np.float32]) -> sparse.csr_matrix:
+def _similarity(as_given: sparse.csr_matrix, lists: NDArray[np.int32], rows: NDArray[np.float32]) -> sparse.csr_matrix:
     """Return the mean of the similarity in the given space and in that of the rows."""
-    mean: sparse.csr_matrix = ((items.as_given + jaccard_similarity(lists, rows)) * np.float32(0.5)).tocsr()
+    mean: sparse.csr_matrix = ((as_given + jaccard_similarity(lists, rows)) * np.float32(0.5)).tocsr()
     return mean
 
 

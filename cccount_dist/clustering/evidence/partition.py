@@ -105,27 +105,23 @@ class Builder:
         self.micro = micro
         self.caution = caution
         known = pair_features(micro.first, micro.second, micro.link, micro.size, micro.total, micro.square, micro.far, micro.unit)
-        self._micro_pairs = Pairs(micro.first, micro.second, micro.link, np.zeros(len(micro.link)), known)
+        self.micro_features: Floats = known  # (P, 4) of the pairs of micro-clusters, in the order of `micro.first`
         # All pairs of each micro-cluster, so that one that is dissolved finds its partners.
         both = np.concatenate([micro.first, micro.second])
-        number = np.tile(np.arange(len(micro.first)), 2)
+        number = np.tile(np.arange(len(micro.first), dtype=np.int32), 2)
         sorted_by = np.argsort(both, kind="stable")
         self._rows = number[sorted_by]
         self._row_start = np.concatenate([[0], np.cumsum(np.bincount(both, minlength=micro.count))]).astype(np.int64)
         nothing, none = np.empty(0, np.int64), np.empty(0)
         self._no_merges = Merges(nothing, nothing, nothing, nothing, none, none, none, np.empty((0, 4)))
 
-    @property
-    def micro_features(self) -> Floats:
-        """(P, 4) of the pairs of micro-clusters, in the order of `micro.first` and `micro.second`."""
-        return self._micro_pairs.features
-
     def whole(self, model: Model, theta: float, evidence: Evidence) -> Partition:
         """Merge from the micro-clusters up, and then blocks with near centroids."""
         micro, m = self.micro, self.micro.count
         units = Units(np.arange(m), np.arange(m + 1), micro.size.copy(), micro.total.copy(), micro.square.copy())
         standing, nothing = np.full(m, np.inf), np.empty(0, np.int64)
-        pairs = self._with_evidence(self._micro_pairs, evidence, np.arange(m), units)
+        pairs = Pairs(micro.first, micro.second, micro.link, np.zeros(len(micro.link)), self.micro_features)
+        pairs = self._with_evidence(pairs, evidence, np.arange(m), units)
         glued = self._glued(evidence, np.arange(m))
         found = self._merge(units, pairs, glued, self._no_merges, standing, (nothing, nothing), model, theta)
         near = bridges(found.units.size, found.units.total, found.units.order[found.units.start[:-1]])
