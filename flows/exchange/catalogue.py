@@ -6,7 +6,7 @@ campaign knows it from its next step on: pictures of one individual are the same
 used is named with its line, the others are kept; nothing is half imported. Time: the rows, and the pairs of individuals.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -245,7 +245,7 @@ def _added(
     return all_pictures, pa.Table.from_pylist([*there, *rows], KNOWN_PAIRS.schema)
 
 
-def _said(found: _Found, keys: Mapping[str, int], new: list[dict[str, object]]) -> Iterator[tuple[int, int, float]]:
+def _said(found: _Found, keys: Mapping[str, int], new: Sequence[Mapping[str, object]]) -> Iterator[tuple[int, int, float]]:
     """What the file says about pairs: those of one individual are the same, those of two differ."""
     for row in new:
         key, item = keys[str(row["name"])], int(str(row["item"]))

@@ -164,9 +164,9 @@ def _camtrap(source: Source) -> Written:
         keys = [header.index(name) for name in ("observationID", "mediaID") if name in header]
         filled = 0
         for row in rows[1:]:
-            name = next((who[row[key]] for key in keys if len(row) > key and row[key] in who), None)
-            if name is not None and len(row) > column:
-                row[column] = name
+            shown = next((who[row[key]] for key in keys if len(row) > key and row[key] in who), None)
+            if shown is not None and len(row) > column:
+                row[column] = shown
                 filled += 1
     sink = io.StringIO(newline="")
     csv.writer(sink, lineterminator="\n").writerows(rows)
