@@ -56,7 +56,7 @@ class Census:
     @property
     def seen_again(self) -> list[Individual]:
         """Known individuals that are on pictures which the catalogue has not."""
-        return [one for one in self.individuals if one.known and not set(one.items) <= set(self.known)]
+        return [one for one in self.individuals if one.known and not all(item in self.known for item in one.items)]
 
     @property
     def new(self) -> list[Individual]:
