@@ -7,6 +7,7 @@ the answers once; a correction costs the pictures that it is about.
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -23,7 +24,7 @@ from cccount_dist.individuals.spoken import NO_ANIMAL, kept_to, spoken
 from cccount_dist.individuals.statements import Pair
 from cccount_dist.sampling.ledger import CORRECTION, OUTSIDE, LoggedAnswer, is_correction, is_flag
 from storage.campaigns import CampaignFolder
-from storage.errors import InputError, WorkspaceError
+from storage.errors import ConflictError, InputError, StoreError, WorkspaceError
 from storage.individuals import (
     append_name,
     read_identities,
@@ -55,7 +56,7 @@ class Census:
     @property
     def seen_again(self) -> list[Individual]:
         """Known individuals that are on pictures which the catalogue has not."""
-        return [one for one in self.individuals if one.known and not set(one.items) <= set(self.known)]
+        return [one for one in self.individuals if one.known and not all(item in self.known for item in one.items)]
 
     @property
     def new(self) -> list[Individual]:
@@ -289,6 +290,7 @@ class Individuals:
             if not rows or not is_correction(rows[0].source) or rows[0].annotator != annotator:
                 raise InputError(f"{id!r} is no correction of {annotator}'s that still holds in campaign {self.folder.name!r}")
             self.campaign.record(undo_rows(rows, own))
+            self._seal()
             if rows[0].source == _source(MOVE):
                 self._remember(lambda memory: numbering.forgotten(memory, rows[0].u))
             else:
@@ -312,7 +314,17 @@ class Individuals:
                 for place, (u, v, value) in enumerate(pairs)
             ]
             self.campaign.record(rows)
+            self._seal()
         return own
+
+    def _seal(self) -> None:
+        """Put what was recorded into the log, where other campaigns read it. If that fails the next step does it: it is durable.
+
+        Not beside a step that answers itself: what it says is in its memory before it is in the log, and must stay in that order.
+        """
+        if self.folder.goal().oracle == "people" or not self.folder.is_being_advanced:
+            with suppress(StoreError, ConflictError), self.folder.journal() as journal:
+                journal.seal(self.folder.log)
 
     def _describe(self, individual: int, field: str, text: str, annotator: str, given: str | None) -> str:
         check_annotator(annotator)

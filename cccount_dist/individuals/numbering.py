@@ -124,8 +124,8 @@ def forgotten(memory: Sequence[Remembered], picture: int) -> list[Remembered]:
 
 def _without(one: Remembered, items: Collection[int]) -> Remembered:
     left = set(items)
-    kept = (tuple(item for item in some if item not in left) for some in (one.items, one.checked))
-    return Remembered(one.individual, *kept, one.live)
+    items, checked = (tuple(item for item in some if item not in left) for some in (one.items, one.checked))
+    return replace(one, items=items, checked=checked)
 
 
 __all__ = ["Change", "Items", "Remembered", "absorbed", "forgotten", "numbers_of", "parted", "released", "remembered"]

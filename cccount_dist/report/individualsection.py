@@ -42,7 +42,7 @@ def _beside(census: Census) -> str:
     if not census.known:
         return ""
     missing = f" ({', '.join(census.missing[:20])}{' …' if len(census.missing) > 20 else ''})" if census.missing else ""
-    said = f"{len(census.seen_again):,} were seen again, {len(census.new):,} are new, {len(census.missing):,} are missing"
+    said = f"{len(census.seen_again):,} seen again, {len(census.new):,} new, {len(census.missing):,} missing"
     return f"Beside the catalogue that was brought in: {said}{missing}."
 
 

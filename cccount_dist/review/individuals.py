@@ -168,7 +168,11 @@ def individuals_router(desks: Desks, door: Door, answered: Callable[[str, int], 
         one = next((one for one in census.individuals if one.individual == individual), None)
         if one is None:
             raise HTTPException(404, "there is no such individual")
-        shown = [[_picture(desks, census, one, item) for item in run] for run in encounters_of(one.items, census.facts)]
+        checked = frozenset(one.checked_items)
+        shown = [
+            [_picture(desks, census, item, checked=item in checked) for item in run]
+            for run in encounters_of(one.items, census.facts)
+        ]
         return Portrait(about=_card(desks, census, one), encounters=shown)
 
     @router.post("/api/{campaign}/individuals")
@@ -230,13 +234,13 @@ def _card(desks: Desks, census: Census, one: Individual) -> IndividualInfo:
     )
 
 
-def _picture(desks: Desks, census: Census, one: Individual, item: int) -> PictureInfo:
+def _picture(desks: Desks, census: Census, item: int, *, checked: bool) -> PictureInfo:
     return PictureInfo(
         item=item,
         name=census.facts.ids[item],
         taken_at=census.facts.when(item),
         place=census.facts.places[item],
-        checked=item in one.checked_items,
+        checked=checked,
         picture=_collection_of(desks, item),
     )
 

@@ -205,6 +205,19 @@ def catalogue_import(
     show(import_catalogue(workspace, file), json_)
 
 
+@catalogue_app.command("boxes")
+def catalogue_boxes(workspace: Workspace, json_: Json = False) -> None:
+    """Bring in that two boxes of one picture show two individuals, for every campaign from its next step on.
+
+    Boxes of which one covers half of the other are left out: they may be drawn around one animal twice.
+
+    Example: cccount catalogue boxes census
+    """
+    from flows.exchange.catalogue import import_boxes
+
+    show(import_boxes(workspace), json_)
+
+
 @app.command()
 def export(
     workspace: Workspace,

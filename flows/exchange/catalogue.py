@@ -6,7 +6,7 @@ campaign knows it from its next step on: pictures of one individual are the same
 used is named with its line, the others are kept; nothing is half imported. Time: the rows, and the pairs of individuals.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from cccount_dist.embedding.address import Address, Box
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.questions.same import SAME_QUESTION
 from cccount_dist.sampling.types import DIFFERENT, SAME
@@ -31,6 +32,8 @@ PICTURES = ("id", "picture", "path", "file", "filename", "observationid", "media
 NAMES = ("name", "identity", "individualid", "individual", "organismid")
 SIDES = ("side", "orientation", "viewpoint")
 PAIRS = ("id_u", "id_v", "value")
+BOXES = "two boxes of one picture"  # what campaigns say where it came from
+MOST_OVERLAP = 0.5  # of the smaller box, from which on two boxes may be one animal
 MOST = 600  # individuals: each differs from each, which is written down pair by pair
 _LONGEST_NAME = 80
 _EXPECTED = "a picture (id or path) and a name (name or identity) in each row, or id_u, id_v and value (same or different)"
@@ -84,6 +87,35 @@ def import_catalogue(workspace: str, file: str) -> CatalogueImported:
 
     add_known(opened, add)
     return CatalogueImported(file=file, rejected=sorted(found.rejected, key=lambda row: row.line), **counts)
+
+
+def import_boxes(workspace: str) -> CatalogueImported:
+    """Bring in that two boxes of one picture show two individuals; not of boxes that overlap much, which may be drawn twice."""
+    opened, found = Workspace.open(workspace), _Found()
+    by_picture: dict[str, list[tuple[int, Box]]] = {}
+    for item, uri in enumerate(opened.collection().table.column("uri").to_pylist()):
+        address = None if uri is None else Address.parse(uri)
+        if address is not None and address.box is not None:
+            by_picture.setdefault(f"{address.path} {address.offset}", []).append((item, address.box))
+    for boxes in by_picture.values():
+        for (u, one), (v, other) in combinations(boxes, 2):
+            if one.percent == other.percent and overlap(one, other) < MOST_OVERLAP:
+                found.pairs[u, v] = DIFFERENT
+    counts: dict[str, int] = {}
+    add_known(opened, lambda known, pairs: _added(found, BOXES, known, pairs, opened.collection().ids, counts))
+    return CatalogueImported(file=BOXES, rejected=[], **counts)
+
+
+def overlap(one: Box, other: Box) -> float:
+    """Return the share of the smaller box that the other one covers.
+
+    >>> overlap(Box(0, 0, 10, 10), Box(5, 0, 10, 10)), overlap(Box(0, 0, 10, 10), Box(20, 0, 5, 5))
+    (0.5, 0.0)
+    """
+    wide = min(one.left + one.width, other.left + other.width) - max(one.left, other.left)
+    high = min(one.top + one.height, other.top + other.height) - max(one.top, other.top)
+    smaller = min(one.width * one.height, other.width * other.height)
+    return max(wide, 0.0) * max(high, 0.0) / smaller if smaller > 0 else 1.0
 
 
 def _take_folder(found: _Found, folder: Path, pictures: _Pictures) -> None:
@@ -213,7 +245,7 @@ def _added(
     return all_pictures, pa.Table.from_pylist([*there, *rows], KNOWN_PAIRS.schema)
 
 
-def _said(found: _Found, keys: Mapping[str, int], new: list[dict[str, object]]) -> Iterator[tuple[int, int, float]]:
+def _said(found: _Found, keys: Mapping[str, int], new: Sequence[Mapping[str, object]]) -> Iterator[tuple[int, int, float]]:
     """What the file says about pairs: those of one individual are the same, those of two differ."""
     for row in new:
         key, item = keys[str(row["name"])], int(str(row["item"]))
@@ -225,4 +257,4 @@ def _said(found: _Found, keys: Mapping[str, int], new: list[dict[str, object]]) 
         yield u, v, value
 
 
-__all__ = ["import_catalogue"]
+__all__ = ["BOXES", "import_boxes", "import_catalogue", "overlap"]

@@ -122,6 +122,7 @@ def _csv(source: Source) -> Written:
     census, ids = source.census, source.census.facts.ids
     encounters, pictures = [], []
     for one in census.individuals:
+        checked = frozenset(one.checked_items)
         for number, run in enumerate(encounters_of(one.items, census.facts, source.gap_minutes), start=1):
             times = [moment for item in run if (moment := census.facts.when(item)) is not None]
             encounter = f"{one.individual}-{number}"
@@ -133,7 +134,7 @@ def _csv(source: Source) -> Written:
             pictures += [
                 {"picture": ids[item], "individual": one.individual, "name": one.name, "encounter": encounter,
                  "taken_at": written(census.facts.when(item)), "place": census.facts.places[item],
-                 "checked": item in one.checked_items, "uri": source.uri(item)}
+                 "checked": item in checked, "uri": source.uri(item)}
                 for item in run
             ]  # fmt: skip
     files = {
@@ -164,9 +165,9 @@ def _camtrap(source: Source) -> Written:
         keys = [header.index(name) for name in ("observationID", "mediaID") if name in header]
         filled = 0
         for row in rows[1:]:
-            name = next((who[row[key]] for key in keys if len(row) > key and row[key] in who), None)
-            if name is not None and len(row) > column:
-                row[column] = name
+            shown = next((who[row[key]] for key in keys if len(row) > key and row[key] in who), None)
+            if shown is not None and len(row) > column:
+                row[column] = shown
                 filled += 1
     sink = io.StringIO(newline="")
     csv.writer(sink, lineterminator="\n").writerows(rows)

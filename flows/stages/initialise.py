@@ -21,6 +21,7 @@ from cccount_dist.embedding.encoders import plain_part
 from cccount_dist.embedding.given import ATTRIBUTES, given_collection, given_items, write_given
 from cccount_dist.embedding.projection import KEY as PROJECTION
 from cccount_dist.embedding.readers.labels import is_label_file, labelled, with_label_file
+from cccount_dist.embedding.readers.photofacts import with_exif_times, with_places
 from cccount_dist.embedding.readers.source import files_left_out, read_images, read_manifest
 from cccount_dist.embedding.readers.vectors import Vectors
 from cccount_dist.embedding.readers.viewfiles import open_views
@@ -231,7 +232,7 @@ def _source(options: InitOptions, *, look: bool = True) -> tuple[pa.Table, Vecto
     column = labels if label_file is None else None
     vectors: Vectors | None = None
     if not options.embeddings:
-        table = _read(options.images, options.manifest, column)
+        table = _with_facts(_read(options.images, options.manifest, column), options)
     else:
         paths = [Path(one) for one in options.embeddings]
         vectors = open_views(paths, column)
@@ -261,7 +262,7 @@ def extend(workspace: str, options: ExtendOptions) -> Extended:
     if options.embeddings is not None:
         added = _extend_given(opened, Path(options.embeddings), options)
     else:
-        found = _read(options.images, options.manifest, options.labels)
+        found = _with_facts(_read(options.images, options.manifest, options.labels), options)
         require("extend", Size(size_of(opened).items + len(found)))
         added = add(opened, found if options.prefix is None else with_prefix(found, options.prefix))
     collection = opened.collection()
@@ -333,6 +334,16 @@ def _read(images: str | None, manifest: str | None, column: str | None) -> pa.Ta
     if folder is None:
         raise InputError("give --images, or --manifest (with --images for where its paths start)")
     return read_images(folder, column)
+
+
+def _with_facts(table: pa.Table, options: InitOptions | ExtendOptions) -> pa.Table:
+    """The items with the places and times that paths and files say, where that is wanted."""
+    if options.place_from is not None:
+        table = with_places(table, options.place_from)
+    if options.times is None:
+        return table
+    with progress("reading times", table.num_rows, "files") as update:
+        return with_exif_times(table, update)
 
 
 def _write(

@@ -48,6 +48,23 @@ def _check_engine(engine: str) -> None:
         raise InputError(f"there is no engine {engine!r}: use one of {', '.join(ENGINES)}")
 
 
+def _check_times(times: str) -> object:
+    from cccount_dist.embedding.readers.photofacts import check_times
+
+    return check_times(times)
+
+
+def _check_place(place_from: str) -> object:
+    from cccount_dist.embedding.readers.photofacts import place_finder
+
+    return place_finder(place_from)
+
+
+_TIMES = Option("Read from each file when it was taken: exif.", metavar="exif", read=_check_times, shown="none")
+_PLACE = Option(
+    "Where pictures were taken: a folder level of their path, from 1, or a regular expression.", metavar="LEVEL|PATTERN",
+    read=_check_place, shown="none",
+)  # fmt: skip
 _IMAGES = "A folder of images, tars or a Camtrap DP package, read recursively; with --manifest, where its paths start."
 _MANIFEST = Option("A table with a path or uri for each item, or a COCO file.", metavar="FILE", located=from_folder)
 
@@ -79,6 +96,9 @@ class InitOptions(Options):
         Option("What is in it, for words on page and report: individual, or person/people.", metavar="WORD", read=_check_noun),
     ] = None
 
+    times: Annotated[str | None, _TIMES] = None
+    place_from: Annotated[str | None, _PLACE] = None
+
     def check_source(self) -> None:
         """Raise `InputError` unless exactly one source is named."""
         if (not self.embeddings) == (self.images is None and self.manifest is None):
@@ -103,6 +123,9 @@ class ExtendOptions(Options):
         str | None, Option("Put this before every new id: camera cards repeat their names.", metavar="TEXT", shown="none")
     ] = None
     labels: Annotated[str | None, Option("A column of the manifest with labels, or `folder`.", metavar="COLUMN")] = None
+
+    times: Annotated[str | None, _TIMES] = None
+    place_from: Annotated[str | None, _PLACE] = None
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)

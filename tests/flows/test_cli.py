@@ -12,6 +12,8 @@ from tests.flows.conftest import cccount
 COMMANDS = [
     ["init"], ["extend"], ["bursts"], ["embed"], ["neighbors"], ["matches"], ["count"], ["cluster"], ["advance"], ["status"],
     ["answers", "export"], ["answers", "import"], ["annotators", "add"], ["annotators", "list"],
+    ["individuals", "list"], ["individuals", "name"], ["individuals", "merge"], ["individuals", "split"], ["individuals", "move"],
+    ["individuals", "confirm"], ["individuals", "undo"], ["catalogue", "import"], ["export"],
     ["annotators", "remove"], ["gold", "import"], ["report"], ["verify"], ["demo"], ["doctor"],
 ]  # fmt: skip
 

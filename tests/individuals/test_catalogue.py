@@ -7,8 +7,9 @@ import pytest
 
 from cccount_dist.campaign.adoption import KnownPairs
 from cccount_dist.individuals.census import Individuals
-from flows.exchange.catalogue import import_catalogue
+from flows.exchange.catalogue import import_boxes, import_catalogue
 from flows.exchange.individuals import list_individuals
+from storage.collection import collection_table
 from storage.errors import InputError
 from storage.individuals import read_known_pairs, read_known_pictures
 from storage.workspace import Workspace
@@ -100,3 +101,12 @@ def test_a_person_may_correct_the_catalogue(individuals: Individuals, tmp_path: 
     sol = next(one for one in individuals.census().individuals if one.name == "Sol")
     individuals.move(1, sol.individual, annotator="ana")
     assert 1 in individuals.census().find(sol.individual).items
+
+
+def test_two_boxes_of_one_picture_are_different_unless_they_may_be_one_animal(tmp_path: Path) -> None:
+    boxes = ("0,0,10,10", "20,0,10,10", "1,1,10,10")
+    uris = [*(f"/photos/a.jpg#xywh={box}" for box in boxes), "/photos/b.jpg#xywh=0,0,10,10", "/photos/c.jpg"]
+    workspace = Workspace.create(tmp_path / "ws", collection_table([f"i{n}" for n in range(5)], uri=uris))
+    assert import_boxes(workspace.location).pairs == 2
+    assert [(row["u"], row["v"], row["value"]) for row in read_known_pairs(workspace).to_pylist()] == [(0, 1, 0.0), (1, 2, 0.0)]
+    assert import_boxes(workspace.location).pairs == 0

@@ -101,8 +101,6 @@ def test_other_campaigns_hear_of_a_correction_and_of_its_undo(individuals: Indiv
     told = individuals.split(2, [4], annotator="ana")
     other = add_campaign(individuals.workspace, "later", (0, 0, 0, 1, 1, 2))
     assert groups(other) == {1: (0, 1, 2), 2: (3,), 4: (4,), 3: (5,)}
-    with individuals.folder.journal() as journal:
-        journal.seal(individuals.folder.log)
     adopted = OtherCampaign(individuals.folder).new_answers()
     assert [(row.u, row.v, row.value, row.source) for row in adopted] == [(4, 3, 0.0, "campaign groups: correction: split")]
     individuals.undo(told, annotator="ana")

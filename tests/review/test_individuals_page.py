@@ -1,5 +1,7 @@
 """The gallery of individuals in a real Chromium: found, named, merged, split, moved, taken back; on a desk and on a phone."""
 
+from typing import Literal
+
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -59,7 +61,7 @@ def test_a_person_finds_names_splits_merges_and_takes_back(browser: Browser, ser
         expect(page.locator(".pick")).to_have_count(6)
         page.get_by_role("link", name="All individuals").click()
         expect(cards).to_have_count(8)
-        page.get_by_label("Search").fill("luna")
+        page.get_by_role("searchbox", name="Search").fill("luna")
         expect(cards).to_have_count(1)
         assert failures == []
     after = groups(individuals)
@@ -87,7 +89,7 @@ def test_what_shows_no_animal_leaves_and_all_that_is_confirmed_says_by_whom(
 def test_axe_finds_no_violation_in_gallery_portrait_and_choice(
     width: int, browser: Browser, serve: Serve, individuals: Individuals
 ) -> None:
-    scheme = "light" if width > 1000 else "dark"
+    scheme: Literal["light", "dark"] = "light" if width > 1000 else "dark"
     found: dict[str, list[str]] = {}
     with (
         serve(individuals.workspace) as server,

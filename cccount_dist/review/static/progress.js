@@ -62,6 +62,7 @@ async function refresh() {
 function draw(standing) {
   document.title = `${campaign} · progress · cccount`;
   find("to-review").href = `/?campaign=${encodeURIComponent(campaign)}`;
+  find("to-individuals").href = `/individuals?campaign=${encodeURIComponent(campaign)}`;
   find("kicker").replaceChildren("campaign ", element("bdi", {}, standing.campaign), ` · ${standing.method} · ${stateOf(standing)}`);
   drawResult(standing);
   drawQuality(standing);

@@ -1,0 +1,42 @@
+"""The report shows who was seen, after a count as after a grouping, and writes nothing by that."""
+
+from pathlib import Path
+
+from cccount_dist.campaign.noun import Noun
+from cccount_dist.report.individualsection import individuals_section, seen_individuals
+from flows.exchange.catalogue import import_catalogue
+from storage.individuals import IDENTITIES_KEY
+from tests.individuals.made import add_campaign, make_census
+from tests.review.gallery import make_gallery
+
+ANIMAL = Noun("butterfly", "butterflies")
+
+
+def test_after_a_count_the_report_shows_those_that_were_seen(tmp_path: Path) -> None:
+    workspace = make_gallery(tmp_path, items=16)
+    seen = add_campaign(workspace, "count", [item % 8 if item < 12 else -1 for item in range(16)], kind="count")
+    page = individuals_section(seen_individuals(seen.folder, workspace.collection()), ANIMAL)
+    assert "The 8 butterflies that were seen" in page
+    assert page.count("<img") == 8
+    assert workspace.objects.size(IDENTITIES_KEY) is None  # a report only reads
+
+
+def test_names_are_escaped_and_the_catalogue_is_compared(tmp_path: Path) -> None:
+    workspace = make_gallery(tmp_path, items=16)
+    individuals = add_campaign(workspace, "groups", [item % 8 for item in range(16)])
+    individuals.census()
+    individuals.name(1, "<b>Luna", annotator="ana")
+    ids = workspace.collection().ids
+    (tmp_path / "known.csv").write_text(f"id,name\n{ids[1]},Sol\n{ids[2]},Ida\n{ids[10]},Ida\n")
+    import_catalogue(workspace.location, str(tmp_path / "known.csv"))
+    page = individuals_section(seen_individuals(individuals.folder, workspace.collection()), ANIMAL)
+    assert "The 8 butterflies" in page
+    assert "&lt;b&gt;Luna" in page
+    assert "1 seen again, 6 new, 1 missing (Ida)" in page
+
+
+def test_a_collection_without_pictures_and_names_has_no_gallery(tmp_path: Path) -> None:
+    individuals = make_census(tmp_path / "ws")
+    seen = seen_individuals(individuals.folder, individuals.workspace.collection())
+    assert individuals_section(seen, ANIMAL) == ""
+    assert individuals_section(None, ANIMAL) == ""
