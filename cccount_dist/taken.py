@@ -33,6 +33,7 @@ class Taken:
     neighbor : for each stored neighbour of each item
     answer : for each answer of the campaign that has most
     shown : for each picture on the page
+    square : for each pair of items
     """
 
     least: int
@@ -43,6 +44,7 @@ class Taken:
     neighbor: int = 0
     answer: int = 0
     shown: int = 0
+    square: int = 0
     instead: str = _FEWER
 
     def bytes(self, size: Size) -> int:
@@ -50,7 +52,7 @@ class Taken:
         items, dimensions = size.items, size.dimensions
         of_vectors = 4 * self.shard * default_shard_rows(items) * dimensions + self.dimension * dimensions
         of_items = items * (self.item + self.number * dimensions + self.neighbor * size.neighbors)
-        return self.least + of_items + of_vectors + self.answer * size.answers + self.shown * size.shown
+        return self.least + of_items + of_vectors + self.answer * size.answers + self.shown * size.shown + self.square * items**2
 
 
 PARSED = 12  # bytes of Python objects for each byte of a JSON document
@@ -67,11 +69,12 @@ TAKEN = {
     "report": Taken(56 * _MIB, 800, answer=2_400),
     "browse": Taken(40 * _MIB, 900, dimension=100_000, shown=100_000, instead=_LESS),
     "baselines": Taken(256 * _MIB, 1_000, number=12, neighbor=24, instead=_LESS),
+    "baselines --size": Taken(256 * _MIB, 1_000, number=12, neighbor=24, square=8, instead="leave --size out"),
     "verify": Taken(40 * _MIB, 1_000, shard=6, answer=1_500),
     "relocate": Taken(48 * _MIB, 2_500),
     "answers export": Taken(32 * _MIB, 750, answer=5_000),
     "answers import": Taken(32 * _MIB, 800, answer=5_500, instead="import the file in parts"),
-    "review": Taken(256 * _MIB, 1_300, answer=3_000),
+    "review": Taken(160 * _MIB, 900, answer=3_000),
 }
 
 # Of a Dask worker that encodes, beyond itself: the model, its session, two batches of pictures, and an image of 24 megapixels.

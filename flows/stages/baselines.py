@@ -100,7 +100,7 @@ def baselines(
     With a budget the baselines that are told K group the items, with a size they find subclusters: both need labels.
     """
     opened = Workspace.open(workspace)
-    require_for("baselines", opened)
+    require_for("baselines" if size is None else "baselines --size", opened)
     with when_needed(progress, "Reading vectors", "vectors") as report:
         vectors = load_inputs(opened, report).vectors
     labels = opened.collection().labels()

@@ -48,8 +48,8 @@ def review(
         yield Running(json.loads(line)["url"], process, log)
     finally:
         process.kill()
-        process.wait()
-        process.stdout.close()
+        with process.stdout:
+            process.wait()
 
 
 def answer_for(url: str, seconds: float, *, questions: Sequence[int], pause: float = 0.02) -> list[float]:

@@ -65,8 +65,8 @@ def test_people_answer_it_on_the_page(workspace: Path, birthday: dict[str, str],
     command = [sys.executable, "-m", "flows", "review", str(workspace), "--port", "0", "--json", "--gold", "0", "--repeats", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(**birthday))
     assert process.stdout is not None
-    told = json.loads(process.stdout.readline())
     try:
+        told = json.loads(process.stdout.readline())
         with httpx.Client(base_url=told["url"], timeout=60.0) as client:
             assert [one["method"] for one in client.get("/api/session").json()["campaigns"]] == ["birthday"]
             while sheets := client.get("/api/count/sheets?count=64").json()["sheets"]:
@@ -74,6 +74,6 @@ def test_people_answer_it_on_the_page(workspace: Path, birthday: dict[str, str],
             standing = client.get("/api/count/standing").json()
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(90)
-        process.stdout.close()
+        with process.stdout:
+            process.wait(90)
     assert (standing["method"], standing["questions"]) == ("birthday", 60)

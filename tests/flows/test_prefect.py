@@ -51,7 +51,7 @@ def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     while time.monotonic() < deadline:
         assert process.poll() is None, log.read_text()
         try:
-            urllib.request.urlopen(f"{url}/health", timeout=2)
+            urllib.request.urlopen(f"{url}/health", timeout=2).close()
         except (urllib.error.URLError, OSError):
             time.sleep(0.2)
         else:

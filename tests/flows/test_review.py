@@ -33,10 +33,10 @@ def test_people_answer_and_new_questions_come_by_themselves(workspace: Path, lab
     command = [sys.executable, "-m", "flows", "review", place, "--port", "0", "--json", "--gold", "0", "--repeats", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment())
     assert process.stdout is not None
-    told = json.loads(process.stdout.readline())
-    assert told["campaigns"] == ["count"]
     answered = 0
     try:
+        told = json.loads(process.stdout.readline())
+        assert told["campaigns"] == ["count"]
         with httpx.Client(base_url=told["url"], timeout=60.0) as client:
             deadline = time.monotonic() + 120
             while answered <= first and time.monotonic() < deadline:
@@ -51,13 +51,13 @@ def test_people_answer_and_new_questions_come_by_themselves(workspace: Path, lab
             children = psutil.Process(process.pid).children(recursive=True)
     finally:
         process.send_signal(signal.SIGINT)
-        code = process.wait(90)
+        with process.stdout:  # a wait that fails must not leave it open: a later test would be blamed for it
+            code = process.wait(90)
     assert answered > first, "more than lay ready when the server was started"
     assert standing["result"]["estimate"] is not None
     assert code == 130
     assert children
     assert not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children)
-    process.stdout.close()
 
 
 def answer_to(sheet: dict[str, Any], labels: NDArray[np.int64]) -> dict[str, Any]:
@@ -97,8 +97,8 @@ def test_with_a_certificate_the_page_speaks_tls_and_nothing_else(workspace: Path
             httpx.get(url, timeout=10.0)
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(90)
-        process.stdout.close()
+        with process.stdout:
+            process.wait(90)
 
 
 def test_files_that_are_no_certificate_are_refused_in_one_line(workspace: Path, tmp_path: Path) -> None:

@@ -71,8 +71,8 @@ def served(workspace: Path, **more: str) -> Iterator[tuple[subprocess.Popen[str]
         yield process, json.loads(process.stdout.readline())["url"]
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(60)
-        process.stdout.close()
+        with process.stdout:
+            process.wait(60)
 
 
 def until(condition: Callable[[], object], seconds: float = 60.0) -> bool:

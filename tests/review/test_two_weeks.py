@@ -70,9 +70,9 @@ def reviewed(workspace: Path, port: int) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
         assert process.stdout is not None
-        process.stdout.close()
+        with process.stdout:
+            assert process.wait(30) == 130
 
 
 class Team:

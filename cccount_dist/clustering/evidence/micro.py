@@ -85,7 +85,7 @@ def make_micro(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> tu
 
 
 def _require_room(stored: int, items: int) -> None:
-    """Raise `ComputeError` if there is no memory for what is made of so many stored pairs: nobody knows their number before.
+    """Raise `ComputeError` if there is no memory for what is made of so many stored pairs: how many, nobody knows before.
 
     Items without clear groups have ten times as many as those in small tight ones.
     """
