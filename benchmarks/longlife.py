@@ -41,9 +41,8 @@ CLASSES, INTRINSIC, NOISE = 500, 16, 0.7  # of the vectors: in a few directions 
 NEW = 100  # answers that come before a step
 PEOPLE, PAUSE, SECONDS = 20, 0.5, 15.0
 REPEATS = 3
-ROUNDS = (
-    60  # in which people answer what waits, until there are enough questions: while `placing` checks itself there is only one
-)
+ROUNDS = 3  # in which people answer what waits: how much lies ready depends on how fast they were
+MORE = 500  # answers by labels before people are tried again
 
 
 @dataclass(frozen=True)
@@ -92,15 +91,20 @@ def prepared(folder: Path, items: int, dimensions: int) -> Path:
 
 
 def aged(place: Path, method: str, answers: int) -> int:
-    """Answer a campaign by labels, then let it wait for people; return its answers."""
-    for goal in ({"budget": 0, "oracle": "people"}, {"budget": answers, "oracle": "labels"}, {"budget": 2 * answers}):
-        campaign = Campaign.create(str(place), method, KIND[method], method=method, **goal)
-        campaign.advance(to_the_end=True)
-    for _ in range(ROUNDS):
-        if len(campaign.ask(NEW)) == NEW:
-            break
-        answered(place, method)
-        campaign.advance()
+    """Answer a campaign by labels, then let it wait for people, with `NEW` questions open; return its answers.
+
+    While `placing` checks itself it has a few questions open: then labels answer some more.
+    """
+    Campaign.create(str(place), method, KIND[method], method=method, budget=0, oracle="people").advance(to_the_end=True)
+    for more in range(0, answers, MORE):
+        for budget, oracle in ((answers + more, "labels"), (3 * answers, "people")):
+            campaign = Campaign.create(str(place), method, KIND[method], method=method, budget=budget, oracle=oracle)
+            campaign.advance(to_the_end=True)
+        for _ in range(ROUNDS):
+            if len(campaign.ask(NEW)) == NEW:
+                return campaign.ledger.position
+            answered(place, method)
+            campaign.advance()
     return campaign.ledger.position
 
 

@@ -108,7 +108,7 @@ class QueryLog:
             digest.update("\0".join(table.column(name).to_pylist()).encode() + b"\1")
         return digest.hexdigest()
 
-    def compact(self, *, most_parts: int = 64) -> None:
+    def compact(self, *, most_parts: int = 24) -> None:
         """Merge parts in a folder that has more than `most_parts`. Readers see every row exactly once at any moment."""
         if most_parts < 1:
             raise InputError(f"most_parts must be at least 1, not {most_parts}")

@@ -97,6 +97,8 @@ def _require_room(stored: int, items: int) -> None:
 
 def learned_micro(items: Items, old: Micro, same: NDArray[np.int64]) -> Micro:
     """Return the micro-clusters in the space that the pairs (s, 2) of items teach that are the same by the answers."""
+    if items.as_given is None:
+        raise AssertionError(f"the space of more than {LEARN_UP_TO:,} items is not learned again")
     given = np.ascontiguousarray(items.vectors[items.usable])
     rows, lists = learned(given, items.lists, np.searchsorted(items.usable, same))
     rows = padded(rows)
