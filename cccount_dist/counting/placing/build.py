@@ -23,4 +23,5 @@ def build_placing(inputs: CountingInputs, given: PlacingParameters) -> PlacingSa
         sharp=inputs.sharp() if inputs.sharp is not None and given.space == "sharp" else None,
         earlier=inputs.earlier,
         same_pair=given.same_pair,
+        likely=given.ahead == "likely",
     )

@@ -96,8 +96,12 @@ class _View:
 
     def against(self, slot: int, clusters: Clusters, first: int, out: NDArray[np.float64]) -> NDArray[np.int64]:
         """Write the largest and the mean similarity to each cluster; return the place of its most similar member."""
+        return self.among(slot, clusters.members[first : len(clusters)], clusters.held[first : len(clusters)], out)
+
+    def among(
+        self, slot: int, members: NDArray[np.int32], held: NDArray[np.int64], out: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
         best = np.zeros(len(out), np.int64)
-        members, held = clusters.members[first : len(clusters)], clusters.held[first : len(clusters)]
         _largest_and_mean(self._rows, self._centrality, self._scale, self._mean_square, slot, members, held, out, best)
         return best
 
@@ -146,3 +150,11 @@ class Looks:
         for number, view in enumerate(self._views):
             best = view.against(slot, clusters, first, out[:, 2 + 2 * number : 4 + 2 * number])
         return out, best
+
+    def beside(self, slot: int, others: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return features against clusters of one item each."""
+        out = np.ones((len(others), self.features))
+        out[:, 1] = 0.0
+        for number, view in enumerate(self._views):
+            view.among(slot, others[:, None], np.ones(len(others), np.int64), out[:, 2 + 2 * number : 4 + 2 * number])
+        return out
