@@ -27,7 +27,7 @@ from cccount_dist.clustering.methods import OPEN, GroupingInputs, make_grouper, 
 from cccount_dist.counting.methods import LANES, make_counter
 from cccount_dist.counting.placing.placing_sampler import PlacingSampler
 from cccount_dist.sampling.constraints import Constraints
-from cccount_dist.sampling.types import Answer, Question, Sampler
+from cccount_dist.sampling.types import Answer, Question, Sampler, Withdrawing
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from cccount_dist.similarity.metrics import prepare
 from cccount_dist.similarity.rows import degree
@@ -63,7 +63,13 @@ def sampler_of(case: str, collection: Collection, seed: int, *, ahead: bool) -> 
     vectors, labels = collection.vectors, collection.labels
     if case in ("pairs", "pages"):
         lanes, grid = LANES if ahead else 1, 24 if case == "pages" else 1
-        given: dict[str, Scalar] = {"grid": grid, "wrong_answers": "estimate", "lanes": lanes, "search": "fast"}
+        given: dict[str, Scalar] = {
+            "grid": grid,
+            "wrong_answers": "estimate",
+            "lanes": lanes,
+            "ahead": "likely",
+            "search": "fast",
+        }
         return make_counter("placing", vectors=vectors, degree=degree(vectors), seed=seed, parameters=given)
     if case == "ratings":
         return make_grouper("iu-red", without_vectors(np.ones(len(labels), np.bool_), seed, RATED_CLASSES))
@@ -123,6 +129,11 @@ def course(case: str, seed: int, people: int, answers: int) -> list[float]:
         for look in free:
             waiting.remove(look)
             tell(look, lambda q: float(known.known(q.u, q.v) or 0.0))
+        withdrawn = set(sampler.needless()) if isinstance(sampler, Withdrawing) else set()
+        for look in [one for one in waiting if all(q.id in withdrawn for q in one)]:
+            waiting.remove(look)
+            free.append(look)
+            sampler.tell([Answer(q.id, q.u, q.v, None) for q in look])
         if free:
             continue
         if not waiting:

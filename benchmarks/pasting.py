@@ -4,6 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 
+def pasted(page: Path, name: str) -> list[str]:
+    """The lines that are between the marks now."""
+    text = page.read_text(encoding="utf-8")
+    return text.partition(f"<!-- {name} -->")[2].partition(f"<!-- /{name} -->")[0].strip().splitlines()
+
+
 def paste(page: Path, name: str, lines: Sequence[str]) -> None:
     """Replace what is between `<!-- name -->` and `<!-- /name -->`."""
     text = page.read_text(encoding="utf-8")

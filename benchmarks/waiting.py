@@ -1,12 +1,13 @@
 """How long people wait for the next question: a real server, and clients without a browser who answer at a person's pace.
 
-    python -m benchmarks.waiting [--people 1 3 10] [--pace 3] [--answers 300] [--case pairs …] [--quick] [--write docs/waiting.md]
+    python -m benchmarks.waiting [--people 1 3 10] [--pace 3] [--answers 30 60 150] [--case pairs …] [--quick] [--write …]
 
 Each person is a task that does what the page does: it fetches sheets ahead, shows one, answers it after `--pace` seconds (half to
 one and a half times that, by chance), sends the answer while the next sheet is shown, and is told of new sheets by a request that
 the server holds. A wait is the time from an answer to the next sheet lying in the client; waits count from the first answer to
 the last but k, k the number of people. `lay ready`: sheets in a person's client when they answer, the fewest and the median.
-Time is not scaled: a pace below 3 s asks more of the server and of the samplers than people do.
+Time is not scaled: a pace below 3 s asks more of the server and of the samplers than people do. `--write FILE` replaces the
+rows that were measured and leaves the others, so that cases can be run one by one.
 """
 
 import argparse
@@ -30,7 +31,7 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.pasting import paste
+from benchmarks.pasting import paste, pasted
 from benchmarks.review import serving
 from cccount_dist.campaign.campaign import Campaign
 from cccount_dist.review.annotators import Annotators
@@ -53,7 +54,13 @@ CASES: dict[str, tuple[str, Options]] = {
     "apc": ("cluster", {"method": "apc"}),
     "hacc": ("cluster", {"method": "hacc", "clusters": CLASSES}),
     "subcluster": ("subcluster", {"clusters": CLASSES, "size": 6}),
+    "catalogue": ("cluster", {"method": "catalogue"}),
 }
+BY_PAGES = ("pages", "catalogue")
+HEAD = [
+    "| questions | people | p50 | p99 | longest wait | over 300 ms | lay ready, fewest (median) | answers | load |",
+    "|---|---|---|---|---|---|---|---|---|",
+]
 QUICK = ("pairs", "evidence")
 
 
@@ -76,7 +83,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--people", type=int, nargs="+", default=[1, 3, 10])
     parser.add_argument("--pace", type=float, default=3.0)
-    parser.add_argument("--answers", type=int, default=300)
+    parser.add_argument("--answers", type=int, nargs="+", default=[300], help="one number, or one for each of --people")
     parser.add_argument("--case", nargs="+", default=list(CASES), choices=list(CASES))
     parser.add_argument("--overlap", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="two cases, a few people, some seconds each")
@@ -84,23 +91,30 @@ def main() -> None:
     parser.add_argument("--write", type=Path, default=None)
     options = parser.parse_args()
     if options.quick:
-        options.people, options.pace, options.answers, options.case = [3], 0.3, 40, list(QUICK)
+        options.people, options.pace, options.answers, options.case = [3], 0.3, [40], list(QUICK)
+    if len(options.answers) not in (1, len(options.people)):
+        parser.error(f"--answers takes one number, or {len(options.people)}, not {len(options.answers)}")
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         prepared = Prepared(Path(name))
-        lines = [
-            f"An answer every {options.pace:g} s each, {options.answers} answers; {os.cpu_count()} cores.",
-            "",
-            "| questions | people | p50 | p99 | longest wait | over 300 ms | lay ready, fewest (median) | answers | load |",
-            "|---|---|---|---|---|---|---|---|---|",
-        ]
-        print("\n".join(lines), flush=True)
+        print("\n".join(HEAD), flush=True)
         for case in options.case:
-            for people in options.people:
-                seen = run(prepared, case, people, options.pace, options.answers, options.overlap)
-                lines.append(row(case, people, seen))
-                print(lines[-1], flush=True)
-    if options.write:
-        paste(options.write, "waiting", lines)
+            for number, people in enumerate(options.people):
+                answers = options.answers[number % len(options.answers)]
+                found = row(case, people, run(prepared, case, people, options.pace, answers, options.overlap))
+                print(found, flush=True)
+                if options.write:
+                    paste(options.write, "waiting", with_row(pasted(options.write, "waiting"), found))
+
+
+def with_row(lines: list[str], found: str) -> list[str]:
+    """The table with one row more, or another one in its place; rows are in the order of the cases."""
+
+    def place(line: str) -> tuple[int, int]:
+        case, people = (cell.strip() for cell in line.split("|")[1:3])
+        return list(CASES).index(case), int(people)
+
+    rows = {place(line): line for line in [*lines, found] if line.startswith("| ") and not line.startswith(HEAD[0][:11])}
+    return [*HEAD, *(rows[key] for key in sorted(rows))]
 
 
 def row(case: str, people: int, seen: Seen) -> str:
@@ -150,7 +164,7 @@ def run(prepared: Prepared, case: str, people: int, pace: float, answers: int, o
     kind, options = CASES[case]
     small = case == "ratings"
     place, labels = prepared.copy(RATED if small else ITEMS, 4 if small else CLASSES)
-    budget = answers * 10 // 3 if case == "pages" else answers
+    budget = answers * 10 // 3 if case in BY_PAGES else answers  # in a budget a page counts as the pairs that take as long
     Campaign.create(str(place), CAMPAIGN, kind, budget=budget, overlap=overlap, **options)
     seen = answered(place, labels, people, pace)
     shutil.rmtree(place)

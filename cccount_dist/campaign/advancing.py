@@ -122,12 +122,14 @@ def patient_lease(folder: CampaignFolder, seconds: float) -> Lease:
 
 def _reached(runner: "CampaignRunner[Any]", doing: str, progress: Progressing) -> "Progress[Any]":
     """Take steps until the campaign is done or waits for people."""
-    with progress(doing, runner.folder.goal().budget, "answers") as update:
+    goal = runner.folder.goal()
+    with progress(doing, goal.budget, "answers") as update:
         reached = runner.step()
-        update(reached.questions)
-        while reached.state == "running":
+        while True:  # a page counts as it does in the budget
+            update(min(goal.budget, reached.questions + round(reached.glances * goal.page_cost)))
+            if reached.state != "running":
+                break
             reached = runner.step()
-            update(reached.questions)
     return reached
 
 

@@ -18,7 +18,7 @@ from cccount_dist.campaign.epochs import Earlier, changed_inputs, from_log, next
 from cccount_dist.campaign.inputs import Inputs
 from cccount_dist.campaign.knowledge import Carried, Knowledge, carried_votes
 from cccount_dist.campaign.snapshots import SamplerSnapshots
-from cccount_dist.sampling.ledger import EPOCH, Ledger, LoggedAnswer
+from cccount_dist.sampling.ledger import CLOSED, Ledger, LoggedAnswer
 from cccount_dist.sampling.logged import answers_of, answers_table, rounds_of
 from cccount_dist.sampling.methods import find_method
 from cccount_dist.sampling.replay import ReplayError, Round, replay
@@ -121,7 +121,7 @@ class ReplayedCampaign(ABC, Generic[ResultT]):
     def _close_earlier(self) -> None:
         """Nobody waits for questions of earlier epochs any more; who answers one all the same is heard."""
         left = [q for q in self.pending() if q.id < self.epoch.questions]
-        self._append([self._logged(q, None, EPOCH) for q in left])
+        self._append([self._logged(q, None, CLOSED) for q in left])
 
     def found_so_far(self) -> dict[str, float] | None:
         """What the results say when an epoch begins, if its results need that; before the log is read."""

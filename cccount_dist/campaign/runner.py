@@ -26,11 +26,11 @@ from cccount_dist.campaign.epochs import to_log
 from cccount_dist.campaign.inputs import Inputs, unit_vectors
 from cccount_dist.campaign.replayed import ReplayedCampaign
 from cccount_dist.sampling.drive import answer_batch, most_answers
-from cccount_dist.sampling.ledger import EPOCH, FLAG, INFERRED, LoggedAnswer
+from cccount_dist.sampling.ledger import CLOSED, EPOCH, FLAG, INFERRED, LoggedAnswer
 from cccount_dist.sampling.logged import answers_of, answers_table, microseconds, questions_table
 from cccount_dist.sampling.oracles import LabelOracle, Oracle, SimilarityOracle
 from cccount_dist.sampling.questions.registry import question_kind
-from cccount_dist.sampling.types import Question, asked_at_once, tell_all
+from cccount_dist.sampling.types import Question, Withdrawing, asked_at_once, tell_all
 from storage.campaigns import CampaignFolder
 from storage.errors import ConflictError, InputError, WorkspaceError
 from storage.lease import Lease
@@ -132,6 +132,7 @@ class CampaignRunner(ReplayedCampaign[ResultT]):
         self._read_answers()
         self._close_earlier()  # what was taken back meanwhile may have answered one
         self._excuse()
+        self._withdraw()
         if goal.oracle == "people":  # a simulated oracle's batch asks the closure question by question, in order
             self._infer()
         state = self._state(goal)
@@ -168,6 +169,11 @@ class CampaignRunner(ReplayedCampaign[ResultT]):
         """Answer unsure what is asked about items whose picture somebody found useless."""
         if flagged := self.ledger.flagged:
             self._append([self._logged(q, None, FLAG) for q in self.pending() if flagged & {q.u, q.v}])
+
+    def _withdraw(self) -> None:
+        """Close what was asked ahead and turned out to be needless: nobody is asked, and nothing is counted."""
+        if isinstance(self.sampler, Withdrawing) and (needless := {self.epoch.questions + n for n in self.sampler.needless()}):
+            self._append([self._logged(q, None, CLOSED) for q in self.pending() if q.id in needless])
 
     def _infer(self) -> None:
         """Answer pending questions that somebody answered in an earlier epoch, or that the closure knows by now."""
@@ -210,7 +216,7 @@ class CampaignRunner(ReplayedCampaign[ResultT]):
         """Go through rounds of asking and answering in memory, then write them: all questions, and after them all answers."""
         written: list[LoggedAnswer] = []
         # Questions may be open: people left them, or a process was killed between the two writes.
-        questions = self.pending()[: self._left(goal)]
+        questions = self._affordable(self.pending(), goal)
         while len(written) < batch:
             questions = questions or self._ask(min(batch - len(written), self._left(goal), self.at_once))
             written += (rows := self._answered(questions, goal, oracle))
@@ -220,6 +226,18 @@ class CampaignRunner(ReplayedCampaign[ResultT]):
         self._write_questions()
         if written:
             self.folder.log.append_answers(answers_table(written), guard=self.lease.check)
+
+    def _affordable(self, questions: list[Question], goal: Goal) -> list[Question]:
+        """Those for which the budget lasts, in order; a page is answered as a whole."""
+        left, chosen, pages = float(self._left(goal)), [], set()
+        for question in questions:
+            if question.page is None or question.page not in pages:
+                if left <= 0:
+                    break
+                left -= 1.0 if question.page is None else goal.page_cost
+                pages.add(question.page)
+            chosen.append(question)
+        return chosen
 
     def _answered(self, questions: list[Question], goal: Goal, oracle: Oracle) -> list[LoggedAnswer]:
         """Have questions answered, and tell the sampler."""

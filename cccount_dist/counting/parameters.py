@@ -49,6 +49,13 @@ class PlacingParameters(_Parameters):
     lanes: Annotated[
         int, Option("Items under way at once; more than 16: at most so many, begun when questions are wanted.", least=1)
     ] = 1
+    ahead: Annotated[
+        str,
+        Option(
+            "With several items under way: one question about each, or those that are likeliest needed.",
+            choices=("items", "likely"), absent="items",
+        ),
+    ] = "items"  # fmt: skip
     search: Annotated[str, SEARCH] = "full"
     space: Annotated[
         str, Option("sharp also looks at similarities in a second space.", choices=("given", "sharp"), absent="given")

@@ -54,6 +54,14 @@ def with_prefix(found: pa.Table, prefix: str) -> pa.Table:
     return found.set_column(found.column_names.index("id"), found.schema.field("id"), ids)
 
 
+def named_again(collection: Collection, found: pa.Table) -> list[tuple[str, str]]:
+    """Items of `found` whose file is in the collection already under another id, with that id: each is counted twice."""
+    known = dict(zip(collection.table.column("uri").to_pylist(), collection.ids, strict=True))
+    rows = zip(found.column("id").to_pylist(), found.column("uri").to_pylist(), strict=True)
+    ids = set(collection.ids)
+    return [(name, known[uri]) for name, uri in rows if uri in known and name not in ids]
+
+
 def add_given(
     workspace: Workspace, found: pa.Table, vectors: Vectors, *, named: bool, progress: Callable[[int], None] | None = None
 ) -> int:
@@ -138,4 +146,4 @@ def _set_aside(workspace: Workspace) -> None:
         kept.write_shard(shard, source.read(*source.shard_range(shard)), notes=noted if isinstance(noted, dict) else None)
 
 
-__all__ = ["add", "add_given", "grown", "with_prefix"]
+__all__ = ["add", "add_given", "grown", "named_again", "with_prefix"]

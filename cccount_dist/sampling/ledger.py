@@ -25,6 +25,7 @@ FLAG = "flag"  # somebody found the picture of an item useless: what is asked ab
 REPEAT = "repeat"  # an answer to a pair that the same person had answered before: it says how steady a person is
 GOLD = {SAME: "gold same", DIFFERENT: "gold different"}  # an answer to a pair whose answer was known: the source says which
 EPOCH = "epoch"  # what was answered before another sampler took over, said again to it: "epoch ID", by nobody (`epochs.py`)
+CLOSED = EPOCH  # without an ID: nobody waits for the question any more; whoever answers it all the same is heard
 CORRECTION = "correction"  # what a person said of their own accord about two pictures: "correction: merge"; stands above answers
 KNOWN = "known"  # what a catalogue or a table of pairs says that was brought in: "known: FILE"; the oldest of the corrections
 OUTSIDE = -1  # question_id of an answer that was not given to a question of this campaign
@@ -62,7 +63,7 @@ def adopted_source(campaign: str, source: str) -> str:
 
 
 def is_recalled(source: str) -> bool:
-    """Whether it repeats an answer of an earlier epoch, or closes a question of one."""
+    """Whether it repeats an answer of an earlier epoch, or closes a question that nobody waits for."""
     return source.startswith(EPOCH)
 
 
@@ -302,7 +303,7 @@ class Ledger:
         self._count_asked(question_id, asked=settled is not None)
         free = next((vote for vote in votes if not vote.is_vote), None)
         (self._inferred.add if free and free.source == INFERRED else self._inferred.discard)(question_id)
-        recalled = free is not None and is_recalled(free.source) and free.source != EPOCH
+        recalled = free is not None and is_recalled(free.source) and free.source != CLOSED
         (self._recalled.add if recalled else self._recalled.discard)(question_id)
         if free is not None and (settled is None or votes[0] == free):
             told: LoggedAnswer | None = free

@@ -125,6 +125,17 @@ class Knowing(Protocol):
         """Take in what is known about pairs of items; the newest about a pair holds, None takes it back."""
 
 
+@runtime_checkable
+class Withdrawing(Protocol):
+    """A sampler that asks ahead, and knows which of its questions have become needless meanwhile. Optional.
+
+    The campaign takes them back: they are told as unsure, by nobody. If one of them is needed after all, it is asked again.
+    """
+
+    def needless(self) -> Sequence[int]:
+        """Numbers of questions that were asked, were not answered, and help no more."""
+
+
 def tell_all(sampler: Sampler[object], events: Sequence[Answer]) -> None:
     """Tell a sampler answers to its questions and what is known from elsewhere, in their order."""
     for outside, group in groupby(events, key=lambda event: isinstance(event, OutsideAnswer)):
@@ -148,6 +159,7 @@ __all__ = [
     "RepeatedAnswer",
     "ResultT_co",
     "Sampler",
+    "Withdrawing",
     "asked_at_once",
     "tell_all",
 ]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from cccount_dist.campaign.campaign import Campaign, Response
-from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer, is_check, is_flag
+from cccount_dist.sampling.ledger import CLOSED, INFERRED, LoggedAnswer, is_check, is_flag
 from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.types import Question
 from cccount_dist.taken import require_for
@@ -173,7 +173,7 @@ def _sort(found: _Sorted, line: int, row: Row, origin: Origin, questions: Sequen
     )
     if not (value or undoes):
         return
-    if source == INFERRED or is_check(source) or is_flag(source):
+    if source in (INFERRED, CLOSED) or is_check(source) or is_flag(source):
         found.ours += 1
         return
     question_id = whole(row.get("question_id"), "question_id")

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cccount_dist.campaign.outcome import Outcome, optional, plain_fields
-from cccount_dist.embedding.additions import add, add_given, with_prefix
+from cccount_dist.embedding.additions import add, add_given, named_again, with_prefix
 from cccount_dist.embedding.bursts import SECONDS, SIMILARITY, find_bursts
 from cccount_dist.embedding.copies import exact_copies
 from cccount_dist.embedding.encoders import plain_part
@@ -88,9 +88,11 @@ class Extended(Outcome):
     added: int
     labelled: int
     following: str = ""  # the next command
+    again: int = 0  # of them, files that were there already under other ids
 
     def words(self) -> str:
-        return f"{self.added:,} items added, {self.items:,} in all.\nNext: cccount {self.following}"
+        twice = f" {self.again:,} of them are files that were there under other ids: these count twice." if self.again else ""
+        return f"{self.added:,} items added, {self.items:,} in all.{twice}\nNext: cccount {self.following}"
 
     def json(self) -> dict[str, object]:
         return {name: value for name, value in plain_fields(self).items() if name != "following"}
@@ -259,12 +261,21 @@ def extend(workspace: str, options: ExtendOptions) -> Extended:
             f"--labels {options.labels}: labels of added items come from the folder's names or a column of the manifest"
         )
     opened = Workspace.open(workspace)
+    again: list[tuple[str, str]] = []
     if options.embeddings is not None:
         added = _extend_given(opened, Path(options.embeddings), options)
     else:
         found = _with_facts(_read(options.images, options.manifest, options.labels), options)
         require("extend", Size(size_of(opened).items + len(found)))
-        added = add(opened, found if options.prefix is None else with_prefix(found, options.prefix))
+        if options.prefix is not None:
+            found = with_prefix(found, options.prefix)
+        again = named_again(opened.collection(), found)
+        if again and options.prefix is not None:  # a manifest may mean it; a prefix is for other files of the same names
+            raise InputError(
+                f"{len(again):,} of {len(found):,} files are in the collection already, under other ids ({again[0][0]} is "
+                f"{again[0][1]}), and would be counted twice: name only new files, or give the --prefix that they were added with"
+            )
+        added = add(opened, found)
     collection = opened.collection()
     return Extended(
         workspace=workspace,
@@ -272,6 +283,7 @@ def extend(workspace: str, options: ExtendOptions) -> Extended:
         added=added,
         labelled=labelled(collection.table),
         following=_following(opened),
+        again=len(again),
     )
 
 

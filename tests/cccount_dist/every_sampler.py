@@ -136,6 +136,9 @@ _MORE_COUNTS: dict[str, dict[str, Scalar]] = {
     "sharp": {"space": "sharp"},
     "lanes": {"lanes": 4},
     "many-lanes": {"lanes": 64, "wrong_answers": "estimate"},
+    "likely-lanes": {"lanes": 64, "wrong_answers": "estimate", "ahead": "likely", "same_pair": 2},
+    "likely-lanes-pages": {"lanes": 64, "wrong_answers": "estimate", "ahead": "likely", "grid": 8, "search": "fast"},
+    "likely-lanes-exact": {"lanes": 64, "ahead": "likely"},
 }
 _MORE_GROUPS: list[tuple[str, dict[str, Scalar]]] = [
     ("evidence", {"steady": 20}),

@@ -1,6 +1,7 @@
 """Questions that lie ready for many people: there are enough, one by one they are what they were, and counts stay right."""
 
 from collections.abc import Callable
+from itertools import groupby
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from cccount_dist.clustering.methods import GroupingInputs, make_grouper
 from cccount_dist.counting.placing.placing_sampler import PlacingSampler
-from cccount_dist.sampling.errorrates import GivenRates
+from cccount_dist.sampling.errorrates import EXACT, GivenRates
 from cccount_dist.sampling.types import Answer, Question, Sampler
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from tests.cccount_dist.samplers import blobs, enough
@@ -82,5 +83,95 @@ def test_with_ninety_items_under_way_counts_rest_on_a_random_sample_and_their_in
         drawn = np.unique(np.unique(first, return_counts=True)[1], return_counts=True)
         assert counted == dict(zip(drawn[0].tolist(), drawn[1].tolist(), strict=True)), "the first items of the order, no others"
         assert 8 < found.anchors < len(labels)
+        held += found.low <= len(sizes) <= found.high
+    assert held >= enough(runs, 0.95)
+
+
+# -- what is needed most likely ------------------------------------------------------------------------------------------------
+
+
+def likely(*, grid: int = 1, lanes: int = 512, rates: GivenRates | None = None, seed: int = 1) -> PlacingSampler:
+    return PlacingSampler(VECTORS, np.zeros(len(LABELS)), seed=seed, grid=grid, rates=rates, lanes=lanes, likely=True)
+
+
+@pytest.mark.parametrize("grid", [1, 8])
+@pytest.mark.parametrize("rates", [None, EXACT], ids=["votes", "exact"])
+def test_asked_one_by_one_a_count_that_may_ask_ahead_asks_what_one_item_at_a_time_asks(
+    grid: int, rates: GivenRates | None
+) -> None:
+    plain = PlacingSampler(VECTORS, np.zeros(len(LABELS)), seed=1, grid=grid, rates=rates)
+    assert looked_at(likely(grid=grid, rates=rates), LABELS, 250, 1) == looked_at(plain, LABELS, 250, 1)
+
+
+def looked_at(sampler: PlacingSampler, labels: NDArray[np.int64], looks: int, ready: int) -> list[Question]:
+    """As `answered`, for pairs and pages, as a campaign does: what is needless is taken back, and few lie ready at the end."""
+    waiting: list[list[Question]] = []
+    asked: list[Question] = []
+    first: dict[int, int] = {}
+    for left in range(looks, 0, -1):
+        asked += (new := sampler.ask(max(0, min(ready, max(left // 4, 1)) - len(waiting))))
+        for question in new:
+            first.setdefault(question.u, question.id)
+        waiting += [list(look) for _, look in groupby(new, key=lambda one: one.id if one.page is None else ("page", one.page))]
+        if not waiting:
+            break
+        waiting.sort(key=lambda look: (first[look[0].u], look[0].id))
+        look = waiting.pop(0)
+        sampler.tell([Answer(one.id, one.u, one.v, float(labels[one.u] == labels[one.v])) for one in look])
+        needless = set(sampler.needless())
+        back = [look for look in waiting if look[0].id in needless]
+        waiting = [look for look in waiting if look[0].id not in needless]
+        sampler.tell([Answer(one.id, one.u, one.v, None) for look in back for one in look])
+    return asked
+
+
+@pytest.mark.parametrize("grid", [1, 8], ids=["pairs", "pages"])
+def test_with_thirty_ready_nearly_as_many_items_are_placed_as_one_by_one_and_more_than_with_one_question_each(grid: int) -> None:
+    """Before: thirty items were compared with one cluster after another at the same time, and many were unfinished at the end."""
+
+    def placed(ready: int, **more: bool | int) -> int:
+        found = 0
+        for seed in range(3):
+            sampler = PlacingSampler(VECTORS, np.zeros(len(LABELS)), seed=seed, grid=grid, rates=None, **more)  # type: ignore[arg-type]
+            looked_at(sampler, LABELS, 250, ready)
+            found += sampler.placed
+        return found
+
+    one, each, likeliest = placed(1), placed(30, lanes=512), placed(30, lanes=512, likely=True)
+    assert likeliest > 1.2 * each
+    assert likeliest > 0.75 * one, "in 250 answers, of which thirty always lie ready"
+
+
+def test_what_became_needless_is_named_and_asked_again_if_it_is_needed_after_all() -> None:
+    sampler = likely(rates=GivenRates(1e-6, 1e-6, 1e-6, 1e-6))
+    asked: dict[int, Question] = {}
+    for _ in range(200):
+        asked |= {one.id: one for one in sampler.ask(20 - len(asked))}
+        if needless := sampler.needless():
+            break
+        question = asked.pop(min(asked))
+        sampler.tell([Answer(question.id, question.u, question.v, float(LABELS[question.u] == LABELS[question.v]))])
+    else:
+        pytest.fail("nothing became needless")
+    assert set(needless) <= set(asked), "only what is open"
+    placed = sampler.placed
+    sampler.tell([Answer(number, asked[number].u, asked[number].v, None) for number in needless])
+    assert not sampler.needless()
+    assert sampler.placed == placed
+
+
+def test_counts_that_ask_what_is_likeliest_needed_rest_on_the_first_items_of_the_order_and_their_intervals_cover() -> None:
+    sizes, runs = tuple(max(1, int(80 / rank)) for rank in range(1, 41)), 10
+    vectors, labels = blobs(sizes, noise=0.8)
+    held = 0
+    for seed in range(runs):
+        sampler = PlacingSampler(vectors, np.zeros(len(labels)), seed=seed, rates=EXACT, lanes=512, likely=True)
+        looked_at(sampler, labels, 180, 30)
+        found = sampler.result()
+        first = labels[sampler._order[: int(found.anchors)]]
+        drawn = np.unique(np.unique(first, return_counts=True)[1], return_counts=True)
+        assert {size: times for size, times in found.sizes.items() if times} == dict(
+            zip(drawn[0].tolist(), drawn[1].tolist(), strict=True)
+        )
         held += found.low <= len(sizes) <= found.high
     assert held >= enough(runs, 0.95)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from PIL import Image
 from scipy.stats import chisquare
 from sklearn.datasets import load_digits
 
@@ -34,7 +35,7 @@ from storage.errors import InputError, WorkspaceError
 from storage.schema import DEGREE, EMBEDDINGS
 from storage.workspace import Workspace
 from tests.cccount_dist.samplers import blobs, enough
-from tests.flows.calls import ClusterOptions, CountOptions, cluster, count, extend, status, verify
+from tests.flows.calls import ClusterOptions, CountOptions, cluster, count, extend, initialise, status, verify
 from tests.flows.conftest import ITEMS, cccount, environment
 
 MORE = 40
@@ -303,6 +304,23 @@ def test_extend_takes_vectors_and_goes_on_where_it_was_killed(
     assert not (workspace / "previous.zarr").exists()
     assert extend(str(workspace), embeddings=str(more), prefix="again/")["added"] == MORE
     assert extend(str(workspace), embeddings=str(more), prefix="again/")["added"] == 0, "these are there already"
+
+
+def test_the_same_files_under_another_prefix_are_not_added_twice(tmp_path: Path) -> None:
+    """Before: they were, without a word, and every one of them was counted twice."""
+    for card in ("one", "two"):
+        (tmp_path / card).mkdir()
+        for number in range(2):
+            Image.new("RGB", (8, 8), (number, len(card), ord(card[0]))).save(tmp_path / card / f"IMG_{number}.png")
+    place = str(tmp_path / "ws")
+    initialise(place, images=str(tmp_path / "one"))
+    assert extend(place, images=str(tmp_path / "two"), prefix="two/")["added"] == 2
+    assert extend(place, images=str(tmp_path / "two"), prefix="two/")["added"] == 0
+    with pytest.raises(InputError, match="2 of 2 files are in the collection already, under other ids"):
+        extend(place, images=str(tmp_path / "two"), prefix="again/")
+    (tmp_path / "named.csv").write_text(f"id,path\nraven,{tmp_path}/two/IMG_0.png\n", encoding="utf-8")
+    told = extend(place, manifest=str(tmp_path / "named.csv"))
+    assert (told["added"], told["again"]) == (1, 1)
 
 
 def test_vectors_of_another_encoder_are_refused(workspace: Path, tmp_path: Path) -> None:

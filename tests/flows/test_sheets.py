@@ -1,6 +1,8 @@
 """A campaign that asks sheets: they lie ready for everybody, about different clusters, and tell how good the groups are."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cccount_dist.campaign.activity import AtTheDesk
+from cccount_dist.campaign.advancing import advance as advance_to_the_end
 from cccount_dist.campaign.campaign import Campaign, Response
 from cccount_dist.campaign.resident import Resident
 from cccount_dist.clustering.methods import GroupingInputs
@@ -128,3 +131,28 @@ def test_what_random_sheets_say_of_the_groups_is_in_json_progress_and_report_onc
 def test_labels_can_answer_sheets_and_take_as_long_as_is_assumed(workspace: Path) -> None:
     reached = cluster(str(workspace), "c", ClusterOptions(method="in-rows", budget=50, oracle="labels"))
     assert reached["human_seconds"] == 30.0 * reached["glances"] > 0
+
+
+def test_progress_counts_sheets_as_the_budget_does(workspace: Path) -> None:
+    """Before: 0 of 50 answers, to the end."""
+    shown: list[int] = []
+
+    @contextmanager
+    def noting(_what: str, _total: int, _unit: str) -> Iterator[Callable[[int], None]]:
+        yield shown.append
+
+    folder = open_campaign(str(workspace), "c", ClusterOptions(method="in-rows", budget=50, oracle="labels"))
+    advance_to_the_end(folder, to_the_end=True, progress=noting)
+    assert shown[-1] == 50
+    assert shown == sorted(shown)
+
+
+def test_labels_that_take_over_from_people_answer_whole_pages(workspace: Path) -> None:
+    """Before: as many cells of an open page as the budget had answers left."""
+    folder = opened(workspace)
+    advance(str(workspace), "c")
+    cluster(str(workspace), "c", ClusterOptions(method="in-rows", budget=2, oracle="labels"))
+    campaign = Campaign(folder)
+    answered = Counter(q.page for q in campaign.questions if campaign.ledger.is_answered(q.id))
+    assert set(answered.values()) == {CELLS}
+    assert len(answered) == 1, "the first one uses the budget up"

@@ -23,6 +23,8 @@ from cccount_dist.campaign import replayed
 from cccount_dist.campaign.activity import AtTheDesk, for_the_desk
 from cccount_dist.campaign.campaign import Campaign, Response
 from cccount_dist.campaign.resident import Resident
+from cccount_dist.sampling.ledger import CLOSED
+from cccount_dist.sampling.logged import answers_of
 from cccount_dist.sampling.replay import replay
 from tests.flows.calls import ClusterOptions, CountOptions, advance, count, open_campaign, verify, write_pack
 from tests.flows.conftest import environment
@@ -206,11 +208,34 @@ def test_questions_that_follow_from_answers_lie_ready_for_everybody_and_no_furth
     assert [ready(people, 20) for people in (0, 1, 3, 10)] == [4, 4, 9, 30], "and when it is known who is there"
     assert ready(10, 500) == 50, "a tenth of what was answered …"
     assert ready(10, 5000) == 90, "… up to eight sheets each and some"
-    assert [ready(10, 5000, left) for left in (400, 60, 50, 40, 10)] == [40, 30, 25, 20, 20], (
+    assert [ready(10, 5000, left) for left in (400, 100, 60, 40, 10)] == [40, 25, 15, 13, 13], (
         "at the end what was begun is finished"
     )
     assert ready(10, 0, pause=6.0) == 60, "more where results take long"
     assert for_the_desk(AtTheDesk(10, 5), 90, 5000, 1000, independent=True) == 95, "what somebody lacks is asked"
+
+
+def test_what_was_asked_ahead_and_became_needless_is_taken_back_and_counts_for_nobody(
+    workspace: Path, labels: NDArray[np.int64]
+) -> None:
+    place = str(workspace)
+    folder = open_campaign(place, "c", CountOptions(budget=300))
+    resident, given = Resident(place, "c"), 0
+    for _ in range(30):
+        resident.supply(AtTheDesk(10, 10))
+        given += give(place, labels, 3)
+    resident.supply(AtTheDesk(10, 10))
+    resident.conclude()
+    rows = answers_of(folder.log.answers())
+    closed = {row.question_id for row in rows if row.source == CLOSED}
+    assert closed, "items found their place while further questions about them were open"
+    campaign = Campaign.open(place, "c")
+    assert closed.isdisjoint(question.id for question in campaign.ledger.pending(campaign.questions))
+    assert campaign.ledger.questions == given
+    assert campaign.ledger.inferred == 0
+    resident.close()
+    assert resident.supply(AtTheDesk(10, 10)) == 0, "replayed, it stands where it stood"
+    assert len(folder.epochs()) == 1
 
 
 # -- packs ---------------------------------------------------------------------------------------------------------------------

@@ -24,4 +24,5 @@ def build_placing(inputs: CountingInputs, given: PlacingParameters) -> PlacingSa
         local=inputs.local,
         earlier=inputs.earlier,
         same_pair=given.same_pair,
+        likely=given.ahead == "likely",
     )

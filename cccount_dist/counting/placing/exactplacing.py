@@ -5,14 +5,15 @@ An unsure answer is asked once more with another member; an item that stays unsu
 """
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.counting.placing.fast import Skip
-from cccount_dist.counting.placing.state import PAGE_COST, TURN, Placing, State, Turn, Value, Wanted
+from cccount_dist.counting.placing.state import LIKELY, PAGE_COST, TURN, Placing, Prospects, State, Turn, Value, Wanted
 
-_CERTAIN = 0.5  # a cluster likelier than this is asked alone, before any page
+_CERTAINLY = 0.0, 1e9  # what an answer that is taken as right does to odds
 
 
 class _Search:
@@ -48,20 +49,26 @@ class _Search:
 
     def is_likely(self, cluster: int, left: NDArray[np.int64]) -> bool:
         odds = self.chance[left] / (1.0001 - self.chance[left])
-        return bool(self.chance[cluster] / (1.0001 - self.chance[cluster]) > _CERTAIN * (odds.sum() + self.state.new_rate))
+        return bool(self.chance[cluster] / (1.0001 - self.chance[cluster]) > LIKELY * (odds.sum() + self.state.new_rate))
 
     def ends_here(self, left: NDArray[np.int64]) -> bool:
         """Whether nothing is left to ask, or so little that it may be skipped (`fast.py`)."""
         return (not self.unsure.any() and self.skip.allowed(self.features, left)) or not len(left)
+
+    def member(self, cluster: int) -> int:
+        """The place of the member that is asked about next: the most similar one; after it others, by turns."""
+        if (early := self.state.early_place(self.item, cluster)) is not None:
+            return early
+        place = (int(self.best[cluster]) + int(self.unsure[cluster])) % int(self.state.clusters.held[cluster])
+        other = self.state.fresh(self.item, cluster, place) if self.state.same_pair else None
+        return place if other is None else other
 
     def wanted(self, chosen: NDArray[np.int64], *, paged: bool) -> Wanted:
         clusters = self.state.clusters
         others, again = [], False
         for cluster in chosen.tolist():
             held, tries = int(clusters.held[cluster]), int(self.unsure[cluster])
-            place = (int(self.best[cluster]) + tries) % held
-            other = self.state.fresh(self.item, cluster, place) if self.state.same_pair else None
-            others.append(self.state.item(cluster, place if other is None else other))
+            others.append(self.state.item(cluster, self.member(cluster)))
             again = again or (tries > 0 and held == 1)
         return Wanted(self.item, tuple(others), "confirm unsure" if again else "place", paged)
 
@@ -111,9 +118,33 @@ class ExactPlacing(Placing):
         self._waits_for_turn = search.ends_here(left)
         if self._waits_for_turn:
             return TURN
+        early = [cluster for cluster, _, _ in search.state.early_clusters(search.item) if cluster in left]
+        if early:  # what was asked before it was its turn comes before anything new is asked
+            self._chosen = np.array(early)
+            return search.wanted(self._chosen, paged=len(early) > 1)
         paged = grid > 1 and len(left) > PAGE_COST and not search.is_likely(int(left[0]), left)
         self._chosen = left[:grid] if paged else left[:1]
         return search.wanted(self._chosen, paged=paged)
+
+    @property
+    def decided(self) -> bool:
+        return self._hit >= 0
+
+    def prospects(self) -> Prospects | None:
+        if self.decided:
+            return None
+        search = copy(self._search)
+        search.skip = copy(search.skip)
+        search.catch_up()
+        live = search.state.clusters.live[: len(search.asked)]
+        odds = np.where(live & ~search.asked, search.chance / (1.0001 - search.chance), 0.0)
+        never = live & ~search.asked & (search.unsure == 0)
+
+        def skips(left: NDArray[np.int64]) -> bool:
+            return not search.unsure.any() and search.skip.allowed(search.features, left)
+
+        new = search.state.new_rate
+        return Prospects(search.item, search.slot, odds, never, new, _CERTAINLY, "place", search.member, skips)
 
 
 def _commit(search: _Search, hit: int) -> None:

@@ -65,6 +65,10 @@ class Skip:
         self._skips = False
         self._odds = np.empty(0)  # of every cluster, as of when the last one came to be known
 
+    def look_again(self) -> None:
+        """Forget the odds: the features are others now."""
+        self._odds = np.empty(0)
+
     def allowed(self, features: NDArray[np.float64], left: NDArray[np.int64]) -> bool:
         """Whether the clusters left may be skipped now; `features` are the item's against every cluster."""
         self._skips = False

@@ -97,8 +97,12 @@ class _View:
 
     def against(self, slot: int, clusters: Clusters, first: int, out: NDArray[np.float64]) -> NDArray[np.int64]:
         """Write the largest and the mean similarity to each cluster; return the place of its most similar member."""
+        return self.among(slot, clusters.members[first : len(clusters)], clusters.held[first : len(clusters)], out)
+
+    def among(
+        self, slot: int, members: NDArray[np.int32], held: NDArray[np.int64], out: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
         best = np.zeros(len(out), np.int64)
-        members, held = clusters.members[first : len(clusters)], clusters.held[first : len(clusters)]
         _largest_and_mean(self._rows, self._centrality, self._scale, self._mean_square, slot, members, held, out, best)
         return best
 
@@ -158,12 +162,27 @@ class Looks:
             out[:, -1] = self._matching(self._local, slot, clusters, first)
         return out, best
 
+    def beside(self, slot: int, others: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return features against clusters of one item each."""
+        out = np.ones((len(others), self.features))
+        out[:, 1] = 0.0
+        for number, view in enumerate(self._views):
+            view.among(slot, others[:, None], np.ones(len(others), np.int64), out[:, 2 + 2 * number : 4 + 2 * number])
+        if self._local is not None:
+            out[:, -1] = self._by_slot(self._local, slot)[others]
+        return out
+
     def _matching(self, local: LocalScores, slot: int, clusters: Clusters, first: int) -> NDArray[np.float64]:
         """Return the largest local score of an item with the members that are held of each cluster."""
-        by_slot = np.zeros(len(self.items) + 1)
-        for other, score in zip(*(column.tolist() for column in local.of(self.items[slot])), strict=True):
-            by_slot[self._slots.get(other, -1)] = score
-        by_slot[-1] = 0.0  # of items that were not drawn
+        by_slot = self._by_slot(local, slot)
         members, held = clusters.members[first : len(clusters)], clusters.held[first : len(clusters)]
         there = np.arange(members.shape[1]) < held[:, None]
         return np.asarray(np.where(there, by_slot[np.where(there, members, -1)], 0.0).max(axis=1, initial=0.0))
+
+    def _by_slot(self, local: LocalScores, slot: int) -> NDArray[np.float64]:
+        """Return the local scores of an item with all that were drawn, and a 0 behind them."""
+        scores = np.zeros(len(self.items) + 1)
+        for other, score in zip(*(column.tolist() for column in local.of(self.items[slot])), strict=True):
+            scores[self._slots.get(other, -1)] = score
+        scores[-1] = 0.0  # of items that were not drawn
+        return scores

@@ -8,18 +8,18 @@ whose members are all used up is accepted above 90 %, and at the end above 50 %.
 """
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.counting.placing.fast import Skip
 from cccount_dist.counting.placing.repeats import Repeats
-from cccount_dist.counting.placing.state import PAGE_COST, TURN, Placing, State, Turn, Value, Wanted
+from cccount_dist.counting.placing.state import LIKELY, PAGE_COST, TURN, Placing, Prospects, State, Turn, Value, Wanted
 from cccount_dist.sampling.types import CONFIRM, VOTE
 
 ACCEPT, AGAIN, MOST = 0.99, 0.02, 7  # accepted above; asked again above; answers on one pair of item and cluster
 _USED_UP, _AT_LAST = 0.9, 0.5  # what is accepted of a cluster that has no other member to ask about: at once, and at the end
-_LIKELY = 0.5  # a cluster above this is asked alone, before any page
 _RETIRED = 99
 
 
@@ -30,9 +30,7 @@ class Trial:
         self.state = state
         self.item = item
         self.slot = state.looks.slot(item)
-        self.new = max(state.new_rate, 0.5 / (state.drawn + 1))  # odds of a new cluster
-        self.miss, self.false_same = state.rates.miss, state.rates.false_same
-        self.page_miss, self.page_false = state.rates.page_miss, state.rates.page_false
+        self._believe()
         self.features = np.empty((0, state.looks.features))
         self.start = np.empty(0)  # odds before any answer
         self.odds = np.empty(0)
@@ -49,6 +47,34 @@ class Trial:
         self.repeats = Repeats()
         self.skip = Skip(state, self.slot)
         self.catch_up()
+
+    def _believe(self) -> None:
+        """Take over what is known now about how often clusters are new and answers wrong."""
+        state = self.state
+        self.drawn = state.drawn
+        self.new = max(state.new_rate, 0.5 / (state.drawn + 1))  # odds of a new cluster
+        self.miss, self.false_same = state.rates.miss, state.rates.false_same
+        self.page_miss, self.page_false = state.rates.page_miss, state.rates.page_false
+
+    def look_again(self) -> None:
+        """Judge by what was learnt from the items that were counted since: as if this one was begun now, with its answers."""
+        known = len(self.odds)
+        evidence = self.odds / np.where(self.start > 0.0, self.start, 1.0)
+        self._believe()
+        self.catch_up()
+        self.features, self.best = self.state.looks.against(self.slot, self.state.clusters)
+        chance = self.state.probabilities(self.features, 0)
+        self.start = chance / (1.0001 - chance)
+        self.odds = self.start.copy()
+        self.odds[:known] *= evidence
+        self.odds[~self.state.clusters.live[: len(self.odds)]] = 0.0
+        self.skip.look_again()
+
+    def copy(self) -> "Trial":
+        """One that may be thought on with: what happens to it leaves this one as it is."""
+        other = copy(self)
+        other.odds, other.times, other.skip = self.odds.copy(), self.times.copy(), copy(self.skip)
+        return other
 
     def catch_up(self) -> None:
         """Take in clusters that were founded since, and leave out those that were merged into others."""
@@ -97,7 +123,7 @@ class Trial:
     def page(self, best: int) -> NDArray[np.int64]:
         """Return the likeliest clusters that were never asked, for one page; empty where pairs are as cheap."""
         left = np.flatnonzero(self.times == 0)
-        likely = self.odds[best] > _LIKELY * (self.odds.sum() + self.new)
+        likely = self.odds[best] > LIKELY * (self.odds.sum() + self.new)
         if self.state.grid == 1 or self.times[best] > 0 or self.unsure[best] > 0 or likely or len(left) <= PAGE_COST:
             return np.empty(0, np.int64)
         return left[np.argsort(-self.odds[left], kind="stable")][: self.state.grid]
@@ -108,8 +134,16 @@ class Trial:
         self.asked[cluster] = self.member(cluster)
         return Wanted(self.item, (self.state.item(cluster, self.asked[cluster]),), purpose)
 
+    def first(self, cluster: int) -> int:
+        """The place of the member that is shown when a cluster was never asked about."""
+        if (early := self.state.early_place(self.item, cluster)) is not None:
+            return early
+        return (self.state.fresh(self.item, cluster) or 0) if self.state.same_pair else 0
+
     def member(self, cluster: int) -> int:
         """The place of the member that is asked about next."""
+        if (early := self.state.early_place(self.item, cluster)) is not None:
+            return early
         place = int(self.times[cluster] + self.unsure[cluster]) % int(self.state.clusters.held[cluster])
         other = self.state.fresh(self.item, cluster, place) if self.state.same_pair else None
         return place if other is None else other
@@ -185,6 +219,8 @@ class PlacingByOdds(Placing):
                 _commit(trial, trial.settled(_AT_LAST))
                 return None
         else:
+            if trial.state.keeps_up and trial.drawn != trial.state.drawn:
+                trial.look_again()
             trial.pages += self._paged
             for cluster, value in zip(self._chosen, values, strict=True):
                 trial.take(cluster, value, paged=self._paged)
@@ -203,12 +239,38 @@ class PlacingByOdds(Placing):
         if trial.accepts(cluster):
             self._hit = cluster
             return TURN
+        early = [one for one in trial.state.early_clusters(trial.item) if trial.times[one[0]] == 0 and trial.unsure[one[0]] == 0]
+        if early and trial.times[cluster] == 0:  # what was asked before it was its turn comes before anything new is asked
+            paged = all(on_page for _, _, on_page in early)
+            self._chosen, self._paged = [one for one, _, on_page in early if on_page == paged], paged
+            if not paged:
+                self._chosen = [max(self._chosen, key=lambda one: trial.odds[one])]
+                return trial.pair(self._chosen[0])
+            others = tuple(trial.state.item(one, place) for one, place, _ in early)
+            return Wanted(trial.item, others, f"{VOTE} place", paged=True)
         page = trial.page(cluster).tolist()
         self._chosen, self._paged = page or [cluster], bool(page)
         if not page:
             return trial.pair(cluster)
-        others = tuple(trial.state.item(j, (trial.state.fresh(trial.item, j) or 0) if trial.state.same_pair else 0) for j in page)
-        return Wanted(trial.item, others, f"{VOTE} place", paged=True)
+        return Wanted(trial.item, tuple(trial.state.item(j, trial.first(j)) for j in page), f"{VOTE} place", paged=True)
+
+    @property
+    def decided(self) -> bool:
+        return self._hit is not None
+
+    def prospects(self) -> Prospects | None:
+        if self.decided:
+            return None
+        trial = self._trial.copy()
+        trial.catch_up()
+        odds = trial.odds
+        never = (trial.times == 0) & (trial.unsure == 0)
+        factors = trial.miss / (1.0 - trial.false_same), (1.0 - trial.miss) / trial.false_same
+
+        def skips(left: NDArray[np.int64]) -> bool:
+            return trial.skip.allowed(trial.features, left)
+
+        return Prospects(trial.item, trial.slot, odds, never, trial.new, factors, f"{VOTE} place", trial.first, skips)
 
 
 def _commit(trial: Trial, hit: int | None) -> None:

@@ -9,7 +9,7 @@ seen; time O(D) for an answer, O(16 D d) for an item, some milliseconds for a re
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from cccount_dist.counting.intervals import check_level
 from cccount_dist.counting.inverse_interval import inverse_result, replicates_in
 from cccount_dist.counting.order import random_order
 from cccount_dist.counting.parameters import LARGEST_PAGE
+from cccount_dist.counting.placing.ahead import AheadEngine
 from cccount_dist.counting.placing.estimatedrates import Rates
 from cccount_dist.counting.placing.looks import Looks
 from cccount_dist.counting.placing.recheck import false_splits
@@ -52,6 +53,7 @@ class PlacingSampler:
     earlier : how many items there were before the collection grew, the oldest number first (`order.py`)
     same_pair : how often the very same pair may be asked about; confirmations then show other members as long as there are
         any; 0: as often as it helps
+    likely : of all items under way, ask what is needed most likely (`ahead.py`), and not one question about each of them
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class PlacingSampler:
         local: LocalScores | None = None,
         earlier: Sequence[int] = (),
         same_pair: int = 0,
+        likely: bool = False,
     ) -> None:
         if not 1 <= grid <= LARGEST_PAGE:
             raise InputError(f"a page shows 1 to {LARGEST_PAGE} clusters, not {grid}")
@@ -85,9 +88,11 @@ class PlacingSampler:
         self._order = population.to_items(random_order(seed, population.items, earlier))
         self._vectors, self._mean_square, self._sharp, self._local = vectors, mean_square, sharp, local
         self._grid, self._rates, self._lanes, self._fast, self._same_pair = grid, rates, lanes, fast, same_pair
+        self._likely = likely and lanes > 1
         self._answers: dict[Key, Value] = {}
         self._keys: list[Key] = []  # of each question asked
         self._numbers: dict[Key, int] = {}
+        self._on_pages: set[Key] = set()  # of them, those on pages; only where questions are asked early
         self._queue: deque[tuple[list[Key], Wanted]] = deque()
         self._answered = 0  # same or different
         self._known: list[KnownAnswer | RepeatedAnswer] = []
@@ -111,17 +116,32 @@ class PlacingSampler:
         """Return up to `limit` of the questions and pages that the items under way wait for."""
         self._refresh()
         asked: list[Question] = []
-        while limit > 0 and self._has_more():
-            keys, wanted = self._queue.popleft()
+        requests = self._requests()
+        while limit > 0 and (request := next(requests, None)) is not None:
+            keys, wanted = request
             fresh = [key for key in keys if key not in self._numbers]  # the others were asked before answers were taken back
             page = len(self._keys) if wanted.paged else None
             for key in fresh:
                 self._numbers[key] = len(self._keys)
                 asked.append(Question(len(self._keys), key[0], key[1], "same", wanted.purpose, page))
                 self._keys.append(key)
+            if self._likely and wanted.paged:
+                self._on_pages.update(fresh)
             limit -= bool(fresh)
-        self._has_more()
+        self._prepare()
         return asked
+
+    def _requests(self) -> Iterator[tuple[list[Key], Wanted]]:
+        """What to ask now; each is numbered before the next is looked for."""
+        if isinstance(self._engine, AheadEngine):
+            yield from self._engine.to_ask()
+            return
+        while self._has_more():
+            yield self._queue.popleft()
+
+    def _prepare(self) -> None:
+        if not isinstance(self._engine, AheadEngine):
+            self._has_more()
 
     def _has_more(self) -> bool:
         """Whether a question is in the queue, if need be that of an item that is begun for it.
@@ -155,10 +175,15 @@ class PlacingSampler:
                 self._refresh()
                 self._answers[key] = answer.value
                 self._engine.answered(key)
-                self._has_more()
+                self._prepare()
             elif before != answer.value:
                 self._answers[key] = answer.value
                 self._stale = True
+
+    def needless(self) -> Sequence[int]:
+        """Numbers of questions that are asked, are not answered, and help no more (`sampling/types.py`)."""
+        self._refresh()
+        return sorted(self._numbers[key] for key in self._engine.needless())
 
     def result(self) -> CountResult:
         """Return the estimate from the items that have been placed."""
@@ -183,6 +208,8 @@ class PlacingSampler:
         for answer in self._known:
             _know(rates, answer)
         state = State(looks, rates, self._grid, fast=self._fast, same_pair=self._same_pair)
+        if self._likely:
+            return AheadEngine(state, self._order.tolist(), self._lanes, self._answers, self._numbers, self._on_pages)
         return Engine(state, self._order.tolist(), self._lanes, self._answers)
 
     def _refresh(self) -> None:

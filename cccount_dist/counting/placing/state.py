@@ -7,7 +7,7 @@ counted as soon as they are settled, the quick ones, which match, would be over-
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -23,6 +23,7 @@ from cccount_dist.counting.placing.repeats import Repeats
 
 Value = float | None
 PAGE_COST = 3  # a page of up to 24 is worth about three pairs of a person's time: what is as cheap as pairs is asked as pairs
+LIKELY = 0.5  # a cluster above this is asked alone, before any page
 _REFIT_GROWTH, _REFIT_STEP, _FIRST_REFIT = 1.15, 30.0, 60.0
 
 
@@ -45,12 +46,44 @@ class Turn(Enum):
 TURN = Turn.TURN
 
 
+@dataclass(frozen=True, slots=True)
+class Prospects:
+    """What may still be asked about an item that is not decided yet. Arrays are over the clusters found so far, D of them.
+
+    odds : of each cluster, as far as answers were taken in
+    open : never asked about, and can be
+    new : odds of a new cluster
+    factors : of an early "different" and an early "same"
+    place : the member of a cluster that would be shown first
+    skips : whether these clusters may be left out (`fast.py`)
+    """
+
+    item: int
+    slot: int
+    odds: NDArray[np.float64]
+    open: NDArray[np.bool_]
+    new: float
+    factors: tuple[float, float]
+    purpose: str
+    place: Callable[[int], int]
+    skips: Callable[[NDArray[np.int64]], bool]
+
+
 class Placing(ABC):
     """Something that goes on from question to question."""
 
     @abstractmethod
     def go_on(self, values: Sequence[Value] = ()) -> Wanted | Turn | None:
         """Begin, or go on with the values of what was wanted; return what is wanted next, None at the end."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether it is known which cluster the item belongs to."""
+        return False
+
+    def prospects(self) -> Prospects | None:
+        """What may be asked beside that, before there are values; None if nothing may. Changes nothing."""
+        return None
 
 
 class State:
@@ -62,6 +95,9 @@ class State:
         self.grid = grid
         self.same_pair = same_pair  # how often two items may be asked about; 0: as often as it helps
         self.shown: Counter[tuple[int, int]] = Counter()  # how often they were, the smaller item first; only if there is a limit
+        self.early: dict[int, dict[int, None]] = {}  # item -> others it is compared with before that was its turn (`ahead.py`)
+        self.on_pages: Container[tuple[int, int, int]] = ()  # questions that were asked on a page, where some are asked early
+        self.keeps_up = False  # whether an item under way is judged by what was learnt since it was begun
         self.shortcut = Shortcut(on=fast)
         self.clusters = Clusters()
         self.chances = Chances(looks.features, looks.further)
@@ -98,6 +134,42 @@ class State:
         """Write down that the next item of the random order is in a cluster."""
         self.sequence.append(cluster)
         self.slots.append(slot)
+
+    def chance_beside(self, slot: int, others: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Probability that an item belongs to the cluster that each of the others, alone, would be."""
+        floor = (1.0 - self.new_rate) / max(self.drawn + 1, 1)
+        logistic = self.chances.logistic(self.looks.beside(slot, others))
+        chances: NDArray[np.float64] = (1.0 - self.chances.floor) * logistic + self.chances.floor * floor
+        return chances
+
+    def clusters_of(self, items: Sequence[int]) -> list[tuple[int, int]]:
+        """The clusters that hold some of the items, each with such an item."""
+        if not items:
+            return []
+        count = len(self.clusters)
+        members, held = self.clusters.members[:count], self.clusters.held[:count]
+        slots = np.array([self.looks.slot(item) for item in items])
+        found = np.isin(members, slots) & (np.arange(members.shape[1]) < held[:, None])
+        return [
+            (cluster, self.item(cluster, int(np.argmax(found[cluster]))))
+            for cluster in np.flatnonzero(found.any(axis=1)).tolist()
+        ]
+
+    def early_clusters(self, item: int) -> list[tuple[int, int, bool]]:
+        """Clusters that the item was compared with before it was its turn, the place of that member, and whether on a page."""
+        early = self.early.get(item)
+        if not early:
+            return []
+        found = [(cluster, other) for cluster, other in self.clusters_of(list(early)) if self.clusters.live[cluster]]
+        places = [(cluster, self.early_place(item, cluster) or 0, other) for cluster, other in found]
+        return [(cluster, place, (item, other, 0) in self.on_pages) for cluster, place, other in places]
+
+    def early_place(self, item: int, cluster: int) -> int | None:
+        """The place of a member that the item was compared with before it was its turn."""
+        early = self.early.get(item)
+        if not early:
+            return None
+        return next((place for place in range(int(self.clusters.held[cluster])) if self.item(cluster, place) in early), None)
 
     def item(self, cluster: int, place: int) -> int:
         """The item at a place among the members that are held of a cluster."""

@@ -17,11 +17,14 @@ EAGER = 16  # if no more may be under way, so many always are; if more may be, a
 
 
 @dataclass(slots=True, eq=False)
-class _Lane:
+class Lane:
     """A placement and what it waits for: answers to `keys`, or its turn."""
 
     work: Placing
     keys: list[Key]
+    item: int = -1  # none if it re-checks
+    wanted: Wanted | None = None
+    since: int = 0  # how many wishes there had been before this one
     waits_for_turn: bool = False
     over: bool = False
 
@@ -37,10 +40,11 @@ class Engine:
         self._eager = lanes if lanes <= EAGER else 1
         self._answers = answers
         self._asked: dict[tuple[int, int], int] = {}
-        self._lanes: deque[_Lane] = deque()
-        self._recheck: _Lane | None = None
+        self._lanes: deque[Lane] = deque()
+        self._recheck: Lane | None = None
         self.requests: list[tuple[list[Key], Wanted]] = []
-        self._waiting: dict[Key, _Lane] = {}
+        self._waiting: dict[Key, Lane] = {}
+        self._wishes = 0
         self._advance()
 
     @property
@@ -54,6 +58,10 @@ class Engine:
         if lane is not None and all(key in self._answers for key in lane.keys):
             self._run(lane, [self._answers[key] for key in lane.keys])
             self._advance()
+
+    def needless(self) -> list[Key]:
+        """Questions that nobody needs to answer any more: none, as every one that is wanted is waited for."""
+        return []
 
     def _advance(self) -> None:
         while self._step():
@@ -88,36 +96,40 @@ class Engine:
         return True
 
     def _open(self, item: int) -> None:
-        work = ExactPlacing(self.state, item) if self.state.rates.exact else PlacingByOdds(self.state, item)
-        lane = _Lane(work, [])
+        lane = self._lane_of(item)
         self._lanes.append(lane)
         self._run(lane, [])
+
+    def _lane_of(self, item: int) -> Lane:
+        return Lane(ExactPlacing(self.state, item) if self.state.rates.exact else PlacingByOdds(self.state, item), [], item)
 
     def _after_commit(self) -> None:
         """Refit now and then; with wrong answers, re-check after it. No item counts until that is through."""
         if self.state.refit_due() and (self.state.shortcut.skipped or not self.state.rates.exact):
-            self._recheck = _Lane(Recheck(self.state), [])
+            self._recheck = Lane(Recheck(self.state), [])
             self._run(self._recheck, [])
 
-    def _run(self, lane: _Lane, values: list[Value]) -> None:
+    def _run(self, lane: Lane, values: list[Value]) -> None:
         """Run a placement until it waits for an answer that is not there, waits for its turn, or is over."""
         lane.waits_for_turn = False
-        while True:
-            wanted = lane.work.go_on(values)
-            if wanted is None:
-                lane.over = True
-                return
-            if isinstance(wanted, Turn):
-                lane.waits_for_turn = True
-                return
+        self._go_on(lane, lane.work.go_on(values))
+
+    def _go_on(self, lane: Lane, wanted: Wanted | Turn | None) -> None:
+        while isinstance(wanted, Wanted):
             lane.keys = [self._key(wanted.item, other) for other in wanted.others]
+            lane.wanted, lane.since = wanted, self._wishes
+            self._wishes += 1
             self.state.effort += PAGE_COST if wanted.paged else len(lane.keys)
             missing = [key for key in lane.keys if key not in self._answers]
             if missing:
-                self.requests.append((missing, wanted))
+                self._request(missing, wanted)
                 self._waiting.update(dict.fromkeys(missing, lane))
                 return
-            values = [self._answers[key] for key in lane.keys]
+            wanted = lane.work.go_on([self._answers[key] for key in lane.keys])
+        lane.waits_for_turn, lane.over = isinstance(wanted, Turn), wanted is None
+
+    def _request(self, missing: list[Key], wanted: Wanted) -> None:
+        self.requests.append((missing, wanted))
 
     def _key(self, u: int, v: int) -> Key:
         if self.state.same_pair:

@@ -24,7 +24,7 @@ from cccount_dist.report.individualsection import seen_individuals
 from cccount_dist.report.measured import CountBounds, QualityOutcome
 from cccount_dist.report.qualitysection import QualityFacts
 from cccount_dist.report.wording import thinned
-from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer
+from cccount_dist.sampling.ledger import CLOSED, INFERRED, LoggedAnswer
 from cccount_dist.sampling.methods import find_method
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
@@ -44,7 +44,7 @@ def gather(
     opened = Campaign(folder)
     ledger, questions = opened.ledger, opened.questions
     settled = [row for question in questions if (row := ledger.settled(question.id)) is not None]
-    given = [row for row in settled if row.source != INFERRED]
+    given = [row for row in settled if row.source not in (INFERRED, CLOSED)]
     labels = folder.read_table(LABELS).column("cluster").to_numpy()
     sizes = np.bincount(labels[labels >= 0]) if len(labels) else np.empty(0, np.int64)
     largest = np.argsort(-sizes, kind="stable")[:MOST_SHEETS].tolist()

@@ -23,7 +23,7 @@ from cccount_dist.report.facts import CountFacts, Estimate, Forecast, JudgedPair
 from cccount_dist.report.individualsection import seen_individuals
 from cccount_dist.report.shownpairs import choose_pairs
 from cccount_dist.report.wording import WAYS, thinned
-from cccount_dist.sampling.ledger import INFERRED, LoggedAnswer
+from cccount_dist.sampling.ledger import CLOSED, INFERRED, LoggedAnswer
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
 from storage.errors import CorruptionError
@@ -40,7 +40,7 @@ def gather(
     ledger, questions = opened.ledger, opened.questions
     settings = replace(opened.settings, items=folder.epochs()[-1].items or opened.settings.items)  # those of today
     settled = [row for question in questions if (row := ledger.settled(question.id)) is not None]
-    given = [row for row in settled if row.source != INFERRED]
+    given = [row for row in settled if row.source not in (INFERRED, CLOSED)]
     complete = ledger.constraints.complete(settings.items)
     return CountFacts(
         campaign=folder.name,
