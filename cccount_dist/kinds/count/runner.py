@@ -24,6 +24,7 @@ from storage.settings import Goal
 
 _MOST_QUESTIONS = 10**15  # more cannot be meant, and a wide interval early in a campaign can forecast anything
 DETAILS = "count.json"  # in the results of a campaign: what the report shows beside the estimates
+OPEN = 16  # sheets that lie ready
 USUAL_WIDTH = 0.2  # ±10 %: what is forecast if no width is wanted
 
 
@@ -31,6 +32,10 @@ class CountRunner(CampaignRunner[CountResult]):
     """Advances a campaign of kind `count`."""
 
     def _open(self, *, strict: bool) -> None:
+        if counting_method(self.settings.method).has("open"):  # sheets: each answer changes what is worth asking next
+            self.independent, self.ahead, self.at_once = False, OPEN, 1
+            super()._open(strict=strict)
+            return
         lanes = int(self.settings.parameters.get("lanes", 1))
         self.independent = lanes == 1  # the next question about an item follows from the answers about it
         self.ahead = EAGER if lanes > EAGER else type(self).ahead
@@ -40,8 +45,8 @@ class CountRunner(CampaignRunner[CountResult]):
         self._checked = CheckedAnswers()
 
     def given(self) -> dict[str, object]:
-        sharp = self.settings.parameters.get("space") == "sharp"
-        return {**super().given(), **({"neighbors": self._neighbors} if sharp else {})}
+        wanted = self.settings.parameters.get("space") == "sharp" or "neighbors" in counting_method(self.settings.method).needs
+        return {**super().given(), **({"neighbors": self._neighbors} if wanted else {})}
 
     def make_sampler(self) -> Sampler[CountResult]:
         settings, inputs = self.settings, self.inputs
@@ -55,6 +60,7 @@ class CountRunner(CampaignRunner[CountResult]):
             mean_square=inputs.mean_square,
             sharp=self._sharp,
             earlier=self.earlier_sizes,
+            neighbors=lambda: self._neighbors,
         )
 
     def _sharp(self) -> SharpRows:
