@@ -25,7 +25,7 @@ ODD_FROM, ODD_GROWTH, ODD_LAST = 24, 4, 6
 ODD_ENOUGH, ODD_RARE = 200, 0.01  # odd-one-out sheets stop when so many cells had fewer than this share
 CHECKS, CHECK_SIZE = 3, 0.3  # pages for a small cluster at the end, and what is small, as a share of the median
 CHECKED, UNLIKELY = 0.05, 0.004  # how likely two clusters are taken to be the same that nothing else says are
-SELDOM = 0.008  # the same in a sample that is still grouped, where most small clusters are whole: one mark does not merge
+SELDOM = 0.008  # the same where most small clusters are whole, as in a sample that is counted: one mark does not merge
 REFUSALS = 2  # from which two clusters are not shown together again to fill a sheet
 REFUSED = -2.0  # log-odds of votes below which a cluster comes last on a page
 
@@ -244,15 +244,15 @@ def _check(state: State, table: Table) -> Sheet | None:
     for cluster in live[np.lexsort((live, clusters.size[live]))].tolist():
         if clusters.size[cluster] > small:
             break
-        if state.book.checked.get(cluster, 0) < CHECKS and (sheet := _compared(state, table, cluster, CHECKED)) is not None:
+        if state.book.checked.get(cluster, 0) < CHECKS and (sheet := _compared(state, table, cluster)) is not None:
             return sheet
     return None
 
 
 def _first_check(state: State, table: Table) -> Sheet | None:
-    """A cluster that never was beside the nearest that it was not compared with, the smaller half, the smallest first.
+    """A cluster that never had one beside the nearest others, the smaller half of the clusters, the smallest first.
 
-    What a sample that is counted needs before it grows: parts of a class find each other.
+    What a sample that is counted needs before it grows: parts of a class find each other, also where a mark was missed once.
     """
     clusters = state.book.clusters
     live = clusters.live
@@ -262,28 +262,39 @@ def _first_check(state: State, table: Table) -> Sheet | None:
     for cluster in live[np.lexsort((live, clusters.size[live]))].tolist():
         if clusters.size[cluster] > small:
             break
-        if not state.book.checked.get(cluster, 0) and (sheet := _compared(state, table, cluster, SELDOM)) is not None:
+        if state.book.checked.get(cluster, 0):
+            continue
+        if (sheet := _compared(state, table, cluster, again=True)) is not None:
             return sheet
     return None
 
 
-def _compared(state: State, table: Table, cluster: int, chance: float) -> Sheet | None:
-    """A cluster beside the nearest ones that it was never compared with, or that were marked beside it."""
+def _compared(state: State, table: Table, cluster: int, *, again: bool = False) -> Sheet | None:
+    """A cluster beside the nearest ones that it was never compared with, or was marked beside; `again`: or refused by once."""
     if cluster in table.busy or cluster in table.unclear:
         return None
     book, clusters, rates = state.book, state.book.clusters, state.fit.rates
     rest = []
     for other in clusters.live.tolist():
         yes, no = book.votes.pairs.get(pair_of(cluster, other), (0.0, 0.0))
-        asked = pair_of(cluster, other) in table.pairs or (yes + no > 0 and yes * rates.mark + no * rates.no_mark <= 0)
-        if other != cluster and other not in table.unclear and not asked:
+        refused = no - yes >= REFUSALS if again else yes + no > 0 and yes * rates.mark + no * rates.no_mark <= 0
+        if other != cluster and other not in table.unclear and pair_of(cluster, other) not in table.pairs and not refused:
             rest.append(other)
     if not rest:
         return None
     away = np.square(clusters.centre[rest].astype(np.float64) - clusters.centre[cluster]).sum(axis=1)
-    nearest = np.argsort(away, kind="stable")[: state.cells]
-    cells = [(rest[place], GROUP, chance) for place in nearest.tolist()]
+    nearest = [rest[place] for place in np.argsort(away, kind="stable")[: state.cells].tolist()]
+    chance = _priors(state, cluster) if again else {}
+    cells = [(other, GROUP, chance.get(other, SELDOM) if again else CHECKED) for other in nearest]
     return _about(state, cluster, _filled(state, table, cluster, cells), Kind.CHECK)
+
+
+def _priors(state: State, cluster: int) -> dict[int, float]:
+    """How likely each other cluster is the same as one, before votes, within what a mark alone may settle."""
+    pairs = cluster_pairs(state)
+    mine = (pairs.first == cluster) | (pairs.second == cluster)
+    others = np.where(pairs.first[mine] == cluster, pairs.second[mine], pairs.first[mine])
+    return dict(zip(others.tolist(), np.clip(pairs.prior[mine], SELDOM, 0.5).tolist(), strict=True))
 
 
 # -- making a sheet ----------------------------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def _fit(state: State, given: SheetRates | None, lists: NDArray[np.int32]) -> No
     with threadpool_limits(1):
         fit = replace(fit, space=space, means=nearest_means(space, clusters), glances=book.glances, level=0.0, rates=rates)
         state.fit = fit
-        share = new_share(state)
+        share = _new_share(state)
         fit.weight = _weights(state, share)
     fit.platt = tuple(_platt(state, curve) for curve in range(len(fit.platt)))
     _all_rows(state)
@@ -101,7 +101,7 @@ def _some(state: State, items: NDArray[np.int64], most: int, stream: int) -> NDA
     return np.sort(chance.choice(items, most, replace=False))
 
 
-def new_share(state: State) -> float:
+def _new_share(state: State) -> float:
     """The share of unplaced items whose cluster is not known: random pages say it, and seed sheets; what is old fades."""
     recent = state.book.fresh[-RECENT:]
     weight = np.array([one.weight * 0.5 ** ((state.book.glances - one.glance) / HALF_LIFE) for one in recent])
@@ -148,4 +148,4 @@ def _rates(state: State) -> SheetRates:
     return learned_rates(chance, marked)
 
 
-__all__ = ["begun", "grown", "is_due", "new_share", "refitted"]
+__all__ = ["begun", "grown", "is_due", "refitted"]

@@ -9,19 +9,19 @@ import math
 
 import numpy as np
 
-from cccount_dist.clustering.catalogue.fitting import new_share
 from cccount_dist.clustering.catalogue.state import State
 from cccount_dist.counting.result import CountResult
 from cccount_dist.counting.richness import Richness, richness
 from cccount_dist.counting.sheets.grouped import Grouped
 
-_MANY = 2.0  # deviations
+_MANY, _FEW = 2.0, 0.15  # deviations; and fewer than so many expected are none
+_PAGES = 64  # of items in no group, that count
 
 
 def extrapolated(found: Grouped, state: State, items: int, level: float, answers: int) -> CountResult:
     """Return the count among `items` items."""
     hidden = round(found.hidden)
-    alone = min(_at_most(found.left * new_share(state)), found.left)
+    alone = min(_at_most(found.left * _new_share(state)), found.left)
     cases = [_case(found, items, level, apart, more) for apart, more in {(0, 0), (hidden, 0), (_at_most(found.hidden), alone)}]
     usual = _case(found, items, level, hidden, 0)
     low, high = min(one.low for one in cases), max(one.high for one in cases)
@@ -59,4 +59,10 @@ def _case(found: Grouped, items: int, level: float, apart: int, alone: int) -> R
 
 def _at_most(expected: float) -> int:
     """A number that is hardly exceeded, where so many are expected."""
-    return math.ceil(expected + _MANY * math.sqrt(expected) - 1e-9) if expected >= 0.05 else 0
+    return math.ceil(expected + _MANY * math.sqrt(expected) - 1e-9) if expected >= _FEW else 0
+
+
+def _new_share(state: State) -> float:
+    """The share of new classes among items in no group: by the pages of such items, which are asked until all are placed."""
+    recent = [one.new for one in state.book.fresh if one.weight >= 1.0][-_PAGES:]
+    return (sum(recent) + 0.25) / (len(recent) + 0.5)
