@@ -18,6 +18,13 @@ PLACING = (
     "clusters are. The interval holds both. Where answers may be wrong, unlikely ones are asked again, and false splits that are "
     "expected to be left are taken out."
 )
+SHEETS = (
+    "Items are drawn evenly at random, and the sample is grouped completely: a sheet shows one item and up to 24 others, and all "
+    "that are the same are marked. The sample grows when more items narrow the interval more than more sheets about those that "
+    "are there. How often classes are in it once, twice and so on says how many are not in it: by Chao's bound, and by a "
+    "posterior over how unequal classes are. Parts of a class that may not have found each other, and classes that may be hidden "
+    "in others, widen the interval: further looks and random pages say how many they are."
+)
 INVERSE = (
     "An item is drawn at random, then others until one is the same. The number of draws is the number of clusters on average, "
     "exactly, whatever their sizes: nothing is assumed about them, at the price of a wider interval."

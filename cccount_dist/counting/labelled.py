@@ -62,6 +62,11 @@ class LabelledSet:
         return degree(self.vectors)
 
     @cached_property
+    def neighbors(self) -> NDArray[np.int32]:
+        """The nearest of each item, as `cccount neighbors` makes them."""
+        return neighbors_in_memory(self.vectors, min(50, len(self.vectors) - 1)).index
+
+    @cached_property
     def sharp(self) -> SharpRows:
         """Rows of the second space; each is made once, for all runs."""
         return SharpRows(self.vectors, neighbors_in_memory(self.vectors, min(REACH, len(self.vectors) - 1)).index)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cccount_dist.clustering.catalogue.parameters import OPEN_SHEETS, CatalogueParameters
 from cccount_dist.counting import explained, projected
 from cccount_dist.counting.parameters import (
     ExploreParameters,
@@ -56,6 +57,7 @@ class CountingInputs:
     sharp: "Callable[[], SharpRows] | None" = None  # makes the rows of the second space, where there are neighbour lists
     local: "LocalScores | None" = None  # of pictures that were compared, where they were
     earlier: tuple[int, ...] = ()  # how many items there were before the collection grew, the oldest number first
+    neighbors: "Callable[[], NDArray[np.int32]] | None" = None  # gives the neighbour lists (n, k), where there are any
 
 
 def _placing(inputs: CountingInputs, given: PlacingParameters) -> "Sampler[CountResult]":
@@ -80,6 +82,18 @@ def _started_placing(given: Mapping[str, Scalar], start: Start) -> Mapping[str, 
     return frozen if frozen["search"] == "fast" else {name: value for name, value in frozen.items() if name != "search"}
 
 
+def _sheets(inputs: CountingInputs, given: CatalogueParameters) -> "Sampler[CountResult]":
+    from cccount_dist.counting.sheets.build import build_sheets
+
+    return build_sheets(inputs, given)
+
+
+def _started_sheets(given: Mapping[str, Scalar], start: Start) -> Mapping[str, Scalar]:
+    """People err, and many sheets lie ready for them."""
+    defaults: dict[str, Scalar] = {"wrong_answers": "none"} if start.simulated and not start.error_rate else {}
+    return {**defaults, **({} if start.simulated else {"open": OPEN_SHEETS}), **given}
+
+
 def _paper(name: str) -> "Callable[[CountingInputs, object], Sampler[CountResult]]":
     def build(inputs: CountingInputs, given: object) -> "Sampler[CountResult]":
         from cccount_dist.counting import paper
@@ -95,6 +109,11 @@ for _method in (
         DEFAULT, KIND, "Places items one after another among the clusters that were seen; narrow, and allows for wrong answers.",
         _placing, PlacingParameters, ("vectors",), ("neighbors", "matches"), checks="all", started=_started_placing,
         memory=projected.placing, title="Placing random items", explained=explained.PLACING,
+    ),
+    Method(
+        "sheets", KIND, "Groups a random sample by sheets of one anchor and up to 24 cells, and extrapolates.", _sheets,
+        CatalogueParameters, ("vectors", "neighbors"), started=_started_sheets, memory=projected.sheets,
+        title="A random sample, grouped by sheets", explained=explained.SHEETS,
     ),
     Method(
         "nis", KIND, "Nested importance sampling; --preset paper: as printed.", _paper("build_nis"), NisParameters,
@@ -163,6 +182,7 @@ def make_counter(
     sharp: "Callable[[], SharpRows] | None" = None,
     local: "LocalScores | None" = None,
     earlier: tuple[int, ...] = (),
+    neighbors: "Callable[[], NDArray[np.int32]] | None" = None,
 ) -> "Sampler[CountResult]":
     """Return a new sampler of the number of clusters.
 
@@ -176,7 +196,8 @@ def make_counter(
     sharp : makes the rows of a second space (`similarity/sharp.py`), for placing with the parameter `space=sharp`
     local : scores of local matches between pictures (`similarity/localscores.py`), for placing
     earlier : how many items there were before the collection grew, the oldest number first: their order is kept (`order.py`)
+    neighbors : gives the neighbour lists (n, k), for sheets
     """
     found = counting_method(method)
-    inputs = CountingInputs(vectors, degree, seed, level, mean_square, sharp, local, earlier)
+    inputs = CountingInputs(vectors, degree, seed, level, mean_square, sharp, local, earlier, neighbors)
     return found.build(inputs, found.read(parameters or {}))

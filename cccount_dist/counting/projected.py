@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from cccount_dist.clustering.projected import catalogue
 from cccount_dist.room import Size
 
 _LEAST = 32 * 2**20  # scratch of kernels and of the interpreter that does not grow
@@ -15,6 +16,11 @@ def nested(size: Size, _: Any) -> int:
 def placing(size: Size, _: Any) -> int:
     """The order of items, marks, and neighbour lists of the second space, which are mapped: a few numbers an item."""
     return _LEAST + 128 * size.items
+
+
+def sheets(size: Size, _: Any) -> int:
+    """Components of all items, some times over while they are made; beside it the sample, as `catalogue` has it."""
+    return catalogue(size, _) + 24 * size.items * min(size.dimensions, 128)
 
 
 def pckmeans(size: Size, _: Any) -> int:

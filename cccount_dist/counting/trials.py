@@ -88,13 +88,15 @@ def _steps(collection: LabelledSet, plan: Plan, efforts: Sequence[float], number
         seed=seed,
         parameters=plan.parameters,
         sharp=lambda: collection.sharp,
+        neighbors=lambda: collection.neighbors,
     )
     oracle = _oracle(collection.labels, plan, seed)
     constraints, spent = Constraints(), 0.0
+    batch = 1 if counting_method(plan.method).has("open") else 256  # a sheet rests on all answers before it
     for effort in efforts:
         budget = int(effort * items - spent)
         if budget > 0:
-            tally = drive(sampler, oracle, budget=budget, constraints=constraints, page_cost=plan.page_cost)
+            tally = drive(sampler, oracle, budget=budget, constraints=constraints, batch=batch, page_cost=plan.page_cost)
             spent += tally.questions + plan.page_cost * tally.glances
         result = sampler.result()
         yield _outcome(result if plan.stop is None else result.at_stop(), effort, spent / items, items)

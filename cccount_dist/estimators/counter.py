@@ -14,7 +14,7 @@ from cccount_dist.embedding.fitting import mapped
 from cccount_dist.estimators.arguments import checked_budget, checked_features, checked_seed, remember_features
 from cccount_dist.room import Size
 from cccount_dist.sampling.constraints import Constraints
-from cccount_dist.sampling.drive import drive
+from cccount_dist.sampling.drive import PAGE_SECONDS, PAIR_SECONDS, drive
 from cccount_dist.sampling.methods import Start
 from cccount_dist.sampling.oracles import FunctionOracle
 from cccount_dist.similarity.inmemory import neighbors_in_memory
@@ -22,6 +22,8 @@ from cccount_dist.similarity.metrics import Metric, check_metric, euclidean_scal
 from cccount_dist.similarity.rows import degree
 from cccount_dist.similarity.sharp import REACH, SharpRows
 from storage.settings import Scalar
+
+NEIGHBORS = 50  # of an item, where a method takes the lists as they are: as `cccount neighbors` makes them
 
 
 class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
@@ -47,7 +49,9 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
     n_clusters_ : float, the estimate; nan if the budget was too small for any
     interval_ : (low, high); certain bounds (1, n) as long as there is no estimate; equal ends when the answers settle every pair
     n_clusters_seen_ : clusters that were seen, a certain lower bound if the answers are right; 1 for methods that see none
-    n_questions_ : answers that the oracle gave
+    n_questions_ : answers that the oracle gave, those on pages not counted
+    n_glances_ : pages, or sheets, that the oracle answered
+    human_seconds_ : what both take a person, at 9 s a question and 30 s a page
     n_inferred_ : answers that followed from others, for free
     n_features_in_ : columns of X
     feature_names_in_ : their names, where X is a data frame with names
@@ -95,7 +99,8 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         ----------
         X : (n, d) array of numbers, one row for each item
         y : ignored, as in every unsupervised estimator
-        oracle : `oracle(u, v)` returns True (same), False (different) or None (unsure); called once for each question asked
+        oracle : `oracle(u, v)` returns True (same), False (different) or None (unsure); called once for each question. If it
+            has a method `page(u, vs)`, a sheet is asked with that
 
         Raises
         ------
@@ -123,9 +128,12 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
             parameters=parameters,
             mean_square=None if scale is None else scale.mean_square,
             sharp=lambda: SharpRows(vectors, neighbors_in_memory(features, min(REACH, items - 1), metric).index),
+            neighbors=lambda: neighbors_in_memory(features, min(NEIGHBORS, items - 1), metric).index,
         )
         constraints = Constraints()
-        tally = drive(sampler, FunctionOracle(oracle), budget=budget, items=items, constraints=constraints)
+        # One sheet at a time: the oracle answers at once, so each can rest on all answers before it.
+        batch = 1 if method.has("open") else 256
+        tally = drive(sampler, FunctionOracle(oracle), budget=budget, items=items, constraints=constraints, batch=batch)
         result = sampler.result()
         self.n_clusters_: float = math.nan if result.estimate is None else float(result.estimate)
         self.interval_: tuple[float, float] = (float(result.low), float(result.high))
@@ -134,6 +142,8 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
             self.interval_ = (self.n_clusters_, self.n_clusters_)
         self.n_clusters_seen_: int = int(result.certain_low)
         self.n_questions_: int = tally.questions
+        self.n_glances_: int = tally.glances
+        self.human_seconds_: float = PAIR_SECONDS * tally.questions + PAGE_SECONDS * tally.glances
         self.n_inferred_: int = tally.inferred
         self.n_features_in_: int
         remember_features(self, X, given)

@@ -92,6 +92,7 @@ class _Counts:
             seed=3,
             parameters=self.parameters,
             sharp=lambda: SharpRows(vectors, collection.neighbors().index),
+            neighbors=lambda: collection.neighbors().index,
         )
 
 

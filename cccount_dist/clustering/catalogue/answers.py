@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 from cccount_dist.clustering.catalogue.candidates import touched
 from cccount_dist.clustering.catalogue.clusters import UNPLACED, Clusters
 from cccount_dist.clustering.catalogue.sheet import GROUP, ITEM, Kind, Sheet
-from cccount_dist.clustering.catalogue.state import ON_CLUSTER, ON_GROUP, ON_SEED, Book, Fresh, RandomPage, Seen, State, Values
+from cccount_dist.clustering.catalogue.state import (
+    ON_CLUSTER,
+    ON_GROUP,
+    ON_SEED,
+    Book,
+    Fresh,
+    Look,
+    RandomPage,
+    Seen,
+    State,
+    Values,
+)
 from cccount_dist.clustering.catalogue.votes import Votes, pair_of
 
 NOT_ASKED = -2  # `guess` of a page that measures nothing
@@ -92,7 +103,8 @@ def calibrated(state: State, chance: float, curve: int) -> float:
 def _take_over(state: State) -> None:
     """Begin with what is known from elsewhere: items that are the same are a cluster, and all of it counts as votes."""
     book = state.book
-    same = [pair for pair, said in sorted(state.outside.items()) if said]
+    known = [(pair, said) for pair, said in sorted(state.outside.items()) if pair[1] < state.items]  # others are not there yet
+    same = [pair for pair, said in known if said]
     for u, v in same:
         first, second = int(book.clusters.label[u]), int(book.clusters.label[v])
         if first < 0 and second < 0:
@@ -104,7 +116,7 @@ def _take_over(state: State) -> None:
         cluster = int(book.clusters.label[u])
         _vote(book, u, cluster, marked=True)
         _vote(book, v, cluster, marked=True)
-    for (u, v), said in sorted(state.outside.items()):
+    for (u, v), said in known:
         if not said:
             for item, other in ((u, v), (v, u)):
                 if book.clusters.label[other] >= 0:
@@ -182,6 +194,9 @@ def _tell_cluster(state: State, sheet: Sheet, values: Values) -> None:
     for _, other, marked in groups:
         book.votes.add_pair(cluster, other, marked=marked)
     hits = [(chance, other) for chance, other, marked in groups if marked]
+    if sheet.kind is Kind.CHECK and groups:
+        apart = math.prod(1.0 - _sigmoid(_log_odds(chance) + state.fit.rates.mark) for chance, _ in hits)
+        book.looks.append(Look(book.checked.get(cluster, 1) - 1, 1.0 - apart))
     if sheet.kind is Kind.SEED and groups:
         book.fresh.append(Fresh(not hits, book.glances, SEED_WEIGHT))
     for chance, other in sorted(hits, reverse=True):

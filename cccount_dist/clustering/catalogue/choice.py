@@ -25,6 +25,7 @@ ODD_FROM, ODD_GROWTH, ODD_LAST = 24, 4, 6
 ODD_ENOUGH, ODD_RARE = 200, 0.01  # odd-one-out sheets stop when so many cells had fewer than this share
 CHECKS, CHECK_SIZE = 3, 0.3  # pages for a small cluster at the end, and what is small, as a share of the median
 CHECKED, UNLIKELY = 0.05, 0.004  # how likely two clusters are taken to be the same that nothing else says are
+SELDOM = 0.008  # the same where most small clusters are whole, as in a sample that is counted: one mark does not merge
 REFUSALS = 2  # from which two clusters are not shown together again to fill a sheet
 REFUSED = -2.0  # log-odds of votes below which a cluster comes last on a page
 
@@ -39,8 +40,12 @@ class Table:
     unclear: set[int] = field(default_factory=set)  # clusters of which nobody can tell: all members were tried
 
 
-def choose(state: State, order: NDArray[np.int64]) -> Sheet | None:
-    """Return the next sheet, None if nothing is worth a glance; `order` (n,) is the order of the random pages."""
+def choose(state: State, order: NDArray[np.int64], *, checks: bool = False) -> Sheet | None:
+    """Return the next sheet, None if nothing is worth a glance.
+
+    order : (n,) the order of the random pages
+    checks : items that no cluster wants, and small clusters that never were compared, are compared with others before all else
+    """
     table = _table(state)
     number = len(state.asked)
     for item, random in state.book.queue:
@@ -51,7 +56,8 @@ def choose(state: State, order: NDArray[np.int64]) -> Sheet | None:
     if number % state.random_every == state.random_every - 1 and (sheet := _random_page(state, table, order)) is not None:
         return sheet
     return (
-        _odd(state, table)
+        (_last_pages(state, table) or _first_check(state, table) if checks else None)
+        or _odd(state, table)
         or _best(state, table, order)
         or _last_pages(state, table)
         or _check(state, table)
@@ -230,29 +236,65 @@ def _odd(state: State, table: Table, *, last: bool = False) -> Sheet | None:
 
 def _check(state: State, table: Table) -> Sheet | None:
     """Small clusters beside those that they were never compared with."""
-    book, clusters = state.book, state.book.clusters
+    clusters = state.book.clusters
     live = clusters.live
     if len(live) < 2:
         return None
     small = max(2.0, CHECK_SIZE * float(np.median(clusters.size[live])))
-    rates = state.fit.rates
     for cluster in live[np.lexsort((live, clusters.size[live]))].tolist():
         if clusters.size[cluster] > small:
             break
-        if book.checked.get(cluster, 0) >= CHECKS or cluster in table.busy or cluster in table.unclear:
-            continue
-        rest = []
-        for other in live.tolist():
-            yes, no = book.votes.pairs.get(pair_of(cluster, other), (0.0, 0.0))
-            asked = pair_of(cluster, other) in table.pairs or (yes + no > 0 and yes * rates.mark + no * rates.no_mark <= 0)
-            if other != cluster and other not in table.unclear and not asked:
-                rest.append(other)
-        if rest:
-            away = np.square(clusters.centre[rest].astype(np.float64) - clusters.centre[cluster]).sum(axis=1)
-            nearest = np.argsort(away, kind="stable")[: state.cells]
-            cells = [(rest[place], GROUP, CHECKED) for place in nearest.tolist()]
-            return _about(state, cluster, _filled(state, table, cluster, cells), Kind.CHECK)
+        if state.book.checked.get(cluster, 0) < CHECKS and (sheet := _compared(state, table, cluster)) is not None:
+            return sheet
     return None
+
+
+def _first_check(state: State, table: Table) -> Sheet | None:
+    """A cluster that never had one beside the nearest others, the smaller half of the clusters, the smallest first.
+
+    What a sample that is counted needs before it grows: parts of a class find each other, also where a mark was missed once.
+    """
+    clusters = state.book.clusters
+    live = clusters.live
+    if len(live) < 2:
+        return None
+    small = max(2.0, float(np.median(clusters.size[live])))
+    for cluster in live[np.lexsort((live, clusters.size[live]))].tolist():
+        if clusters.size[cluster] > small:
+            break
+        if state.book.checked.get(cluster, 0):
+            continue
+        if (sheet := _compared(state, table, cluster, again=True)) is not None:
+            return sheet
+    return None
+
+
+def _compared(state: State, table: Table, cluster: int, *, again: bool = False) -> Sheet | None:
+    """A cluster beside the nearest ones that it was never compared with, or was marked beside; `again`: or refused by once."""
+    if cluster in table.busy or cluster in table.unclear:
+        return None
+    book, clusters, rates = state.book, state.book.clusters, state.fit.rates
+    rest = []
+    for other in clusters.live.tolist():
+        yes, no = book.votes.pairs.get(pair_of(cluster, other), (0.0, 0.0))
+        refused = no - yes >= REFUSALS if again else yes + no > 0 and yes * rates.mark + no * rates.no_mark <= 0
+        if other != cluster and other not in table.unclear and pair_of(cluster, other) not in table.pairs and not refused:
+            rest.append(other)
+    if not rest:
+        return None
+    away = np.square(clusters.centre[rest].astype(np.float64) - clusters.centre[cluster]).sum(axis=1)
+    nearest = [rest[place] for place in np.argsort(away, kind="stable")[: state.cells].tolist()]
+    chance = _priors(state, cluster) if again else {}
+    cells = [(other, GROUP, chance.get(other, SELDOM) if again else CHECKED) for other in nearest]
+    return _about(state, cluster, _filled(state, table, cluster, cells), Kind.CHECK)
+
+
+def _priors(state: State, cluster: int) -> dict[int, float]:
+    """How likely each other cluster is the same as one, before votes, within what a mark alone may settle."""
+    pairs = cluster_pairs(state)
+    mine = (pairs.first == cluster) | (pairs.second == cluster)
+    others = np.where(pairs.first[mine] == cluster, pairs.second[mine], pairs.first[mine])
+    return dict(zip(others.tolist(), np.clip(pairs.prior[mine], SELDOM, 0.5).tolist(), strict=True))
 
 
 # -- making a sheet ----------------------------------------------------------------------------------------------------------

@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from cccount_dist.clustering.catalogue.answers import own_chance, renewed
-from cccount_dist.clustering.catalogue.candidates import WIDTH, features, nearest_means
-from cccount_dist.clustering.catalogue.posterior import fitted_level, fitted_platt, fitted_weights
+from cccount_dist.clustering.catalogue.answers import own_chance, renewed, replayed
+from cccount_dist.clustering.catalogue.candidates import WIDTH, Rows, features, nearest_means
+from cccount_dist.clustering.catalogue.clusters import UNPLACED, Clusters
+from cccount_dist.clustering.catalogue.parameters import CatalogueParameters
+from cccount_dist.clustering.catalogue.posterior import PLAIN, START, fitted_level, fitted_platt, fitted_weights
 from cccount_dist.clustering.catalogue.rates import SheetRates, learned_rates
-from cccount_dist.clustering.catalogue.space import fitted
-from cccount_dist.clustering.catalogue.state import State
+from cccount_dist.clustering.catalogue.space import EXACT, Base, fitted, nearest_of
+from cccount_dist.clustering.catalogue.state import Book, Fit, State
+from cccount_dist.clustering.catalogue.votes import Votes
 
 PLACED, LEFT = 400, 2000  # items that the weights, and the level of "new", are fitted to
 FEWEST, FEWEST_SEEN = 20, 24
@@ -33,11 +36,44 @@ def is_due(state: State) -> bool:
 
 def refitted(state: State, given: SheetRates | None) -> None:
     """Fit everything again. `given`: rates of wrong answers that are known; None: they are learned."""
+    renewed(state)
+    _fit(state, given, state.fit.space.lists)
+
+
+def grown(state: State, base: Base, given: SheetRates | None) -> State:
+    """Return the state with more items behind those that it has, none of them placed; `base` has all of them."""
+    found, more = state.copy(), len(base.rows) - state.items
+    renewed(found)
+    clusters, votes = found.book.clusters, found.book.votes
+    clusters.label = np.append(clusters.label, np.full(more, UNPLACED, np.int32))
+    votes.head = np.append(votes.head, np.full(more, -1, np.int32))
+    found.earlier = (*state.earlier, state.items)
+    found.rows, found.own, found.base = found.rows.longer(more), np.append(found.own, np.ones(more)), base
+    _fit(found, given, nearest_of(base) if len(base.rows) > EXACT else found.fit.space.lists)
+    if any(state.items <= pair[1] < found.items for pair in found.outside):  # what was known of items that come now
+        replayed(found)
+        refitted(found, given)
+    return found
+
+
+def begun(base: Base, lists: NDArray[np.int32], given: CatalogueParameters, seed: int, rates: SheetRates | None) -> State:
+    """Return the state in which nothing was asked."""
+    count = len(base.rows)
+    space = fitted(base, np.full(count, -1, np.int32), lists)
+    clusters = Clusters.none(space.rows)
+    weight = START if base.local is not None else START[:PLAIN]
+    fit = Fit(space, nearest_means(space, clusters), weight.copy(), rates=rates or SheetRates())
+    book = Book(clusters, Votes.none(count))
+    state = State(base, fit, book, Rows.empty(count), np.ones(count), given.cells, given.random_every, seed)
+    _all_rows(state)
+    return state
+
+
+def _fit(state: State, given: SheetRates | None, lists: NDArray[np.int32]) -> None:
     book, fit = state.book, state.fit
     clusters = book.clusters
-    renewed(state)
     rates = _rates(state) if given is None and book.cells else fit.rates
-    space = fitted(state.base, clusters.label, fit.space.lists)
+    space = fitted(state.base, clusters.label, lists)
     clusters.moved_to(space.rows)
     with threadpool_limits(1):
         fit = replace(fit, space=space, means=nearest_means(space, clusters), glances=book.glances, level=0.0, rates=rates)
@@ -113,4 +149,4 @@ def _rates(state: State) -> SheetRates:
     return learned_rates(chance, marked)
 
 
-__all__ = ["is_due", "refitted"]
+__all__ = ["begun", "grown", "is_due", "refitted"]

@@ -107,6 +107,12 @@ def _matching(local: LocalScores | None, lists: Lists) -> Rows:
     return np.asarray(_scores(rows.indptr, rows.indices, rows.data, lists))
 
 
+def nearest_of(base: Base) -> Lists:
+    """Return the nearest others (n, k) of each item before the first answer, in no order, by all pairs: O(n² p)."""
+    with threadpool_limits(1):
+        return _all_pairs(base.rows, min(NEIGHBORS, len(base.rows) - 1))
+
+
 def _unit(rows: NDArray[np.floating]) -> Matrix:
     wide = rows.astype(np.float64)
     return np.asarray(wide / np.maximum(np.linalg.norm(wide, axis=1, keepdims=True), 1e-12))

@@ -53,6 +53,14 @@ class RandomPage:
     alone: bool  # in no known cluster
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was said of a small group that was compared with others: whether it is a part of one of them."""
+
+    before: int  # times that it had been compared so
+    part: float  # how likely it is one, by the marks
+
+
 @dataclass
 class Fit:
     """What is fitted now and then: the space, and how scores become probabilities. Replaced, never changed."""
@@ -87,6 +95,7 @@ class Book:
     final_size: dict[int, int] = field(default_factory=dict)  # … and at the end
     checked: dict[int, int] = field(default_factory=dict)  # pages on which a small cluster was compared
     paged: dict[int, int] = field(default_factory=dict)  # pages that an item had
+    looks: list[Look] = field(default_factory=list)  # at small groups
     bad_anchors: frozenset[tuple[int, int]] = frozenset()
     unclear: dict[int, int] = field(default_factory=dict)  # cells of an item of which nobody could tell
     queue: tuple[tuple[int, bool], ...] = ()  # items that need another page, and whether it is a random page's
@@ -97,6 +106,7 @@ class Book:
             self, clusters=self.clusters.copy(), votes=self.votes.copy(), shown=dict(self.shown), seen=list(self.seen),
             fresh=list(self.fresh), random=list(self.random), cells=list(self.cells), odd_size=dict(self.odd_size),
             final_size=dict(self.final_size), checked=dict(self.checked), paged=dict(self.paged), unclear=dict(self.unclear),
+            looks=list(self.looks),
         )  # fmt: skip
 
 
@@ -116,6 +126,7 @@ class State:
     history: list[tuple[bool, int]] = field(default_factory=list)  # (True: asked, False: answered), page
     values: dict[int, Values] = field(default_factory=dict)  # of the pages that were answered
     outside: dict[tuple[int, int], bool] = field(default_factory=dict)  # pairs that are known from elsewhere
+    earlier: tuple[int, ...] = ()  # how many items there were before more were added (`fitting.grown`)
 
     def copy(self) -> "State":
         return replace(

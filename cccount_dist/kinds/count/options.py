@@ -20,7 +20,7 @@ class CountOptions(CampaignOptions):
     method_called = "counting method"
 
     method: Annotated[
-        str | None, Option("The estimator; auto chooses.", metavar="auto|placing|nis|…", shown="auto", part="settings")
+        str | None, Option("The estimator; auto chooses.", metavar="auto|placing|sheets|nis|…", shown="auto", part="settings")
     ] = None
     budget: Annotated[int, BUDGET] = 2000
     target_width: Annotated[
@@ -38,6 +38,8 @@ class CountOptions(CampaignOptions):
     page_seconds: Annotated[float, PAGE_SECONDS] = 30.0
 
     def not_of_method(self, method: Method, name: str, value: Scalar) -> str:  # noqa: ARG002
+        if method.has("cells"):
+            return f"--grid and --search are for the method placing: {method.name} asks sheets, see --parameter cells=N"
         return (
             f"--grid, --wrong-answers and --search are for the method placing: {method.name} asks pairs, and takes answers as "
             "they are"

@@ -27,6 +27,7 @@ from storage.settings import Goal
 
 _MOST_QUESTIONS = 10**15  # more cannot be meant, and a wide interval early in a campaign can forecast anything
 DETAILS = "count.json"  # in the results of a campaign: what the report shows beside the estimates
+OPEN = 16  # sheets that lie ready
 USUAL_WIDTH = 0.2  # ±10 %: what is forecast if no width is wanted
 
 
@@ -34,6 +35,10 @@ class CountRunner(CampaignRunner[CountResult]):
     """Advances a campaign of kind `count`."""
 
     def _open(self, *, strict: bool) -> None:
+        if counting_method(self.settings.method).has("open"):  # sheets: each answer changes what is worth asking next
+            self.independent, self.ahead, self.at_once = False, OPEN, 1
+            super()._open(strict=strict)
+            return
         lanes = int(self.settings.parameters.get("lanes", 1))
         self.independent = lanes == 1  # the next question about an item follows from the answers about it
         self.ahead = EAGER if lanes > EAGER else type(self).ahead
@@ -43,9 +48,10 @@ class CountRunner(CampaignRunner[CountResult]):
         self._checked = CheckedAnswers()
 
     def given(self) -> dict[str, object]:
-        sharp = self.settings.parameters.get("space") == "sharp"
         matches = self.inputs.matches
-        lists = {"neighbors": self._neighbors} if sharp or matches is not None else {}
+        sharp = self.settings.parameters.get("space") == "sharp"
+        wanted = sharp or matches is not None or "neighbors" in counting_method(self.settings.method).needs
+        lists = {"neighbors": self._neighbors} if wanted else {}
         return {**super().given(), **lists, **({} if matches is None else {"matches": matches})}
 
     def make_sampler(self) -> Sampler[CountResult]:
@@ -61,6 +67,7 @@ class CountRunner(CampaignRunner[CountResult]):
             sharp=self._sharp,
             local=None if inputs.matches is None else LocalScores(self._neighbors, inputs.matches),
             earlier=self.earlier_sizes,
+            neighbors=lambda: self._neighbors,
         )
 
     def _sharp(self) -> SharpRows:
