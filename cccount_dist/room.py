@@ -79,10 +79,10 @@ def size_in_bytes(text: str) -> int:
 
 def gibibytes(count: int) -> str:
     """
-    >>> gibibytes(25 * 2**30), gibibytes(300 * 2**20)
-    ('25.0 GiB', '0.3 GiB')
+    >>> gibibytes(25 * 2**30), gibibytes(300 * 2**20), gibibytes(49 * 2**20)
+    ('25.0 GiB', '0.3 GiB', '49 MiB')
     """
-    return f"{count / 2**30:,.1f} GiB"
+    return f"{count / 2**30:,.1f} GiB" if 10 * count >= 2**30 else f"{count / 2**20:,.0f} MiB"
 
 
 def _machine() -> int:

@@ -13,7 +13,7 @@ from cccount_dist.room import Size, require_room
 from storage.arrays import default_shard_rows
 from storage.counted import answers_of_largest, collection_items
 from storage.errors import CccountError
-from storage.schema import EMBEDDINGS, ENCODED, NEIGHBOR_INDEX
+from storage.schema import EMBEDDINGS, ENCODED, NEIGHBOR_INDEX, ArraySpec
 from storage.workspace import Workspace
 
 _MIB = 2**20
@@ -73,7 +73,7 @@ TAKEN = {
     "verify": Taken(40 * _MIB, 1_000, shard=6, answer=1_500),
     "relocate": Taken(48 * _MIB, 2_500),
     "answers export": Taken(32 * _MIB, 750, answer=5_000),
-    "answers import": Taken(32 * _MIB, 800, answer=5_500, instead="import the file in parts"),
+    "answers import": Taken(32 * _MIB, 800, answer=2_800, instead="import the file in parts"),
     "review": Taken(160 * _MIB, 900, answer=3_000),
 }
 
@@ -91,18 +91,21 @@ def encoding_bytes(encoder: str, items: int, dimensions: int) -> int:
 def size_of(workspace: Workspace, campaign: str | None = None) -> Size:
     """Return how much lies in a workspace; of its campaigns the one that is named, or that has most answers."""
     campaigns = [one for one in workspace.campaigns() if campaign in (None, one)]
-    shapes = {}
-    for spec in (EMBEDDINGS, ENCODED, NEIGHBOR_INDEX):
-        try:
-            shapes[spec.name] = workspace.array(spec).shape if workspace.has_array(spec) else (0, 0)
-        except CccountError:  # damaged: whoever reads it says so
-            shapes[spec.name] = (0, 0)
     return Size(
         collection_items(workspace.objects),
-        max(shapes[EMBEDDINGS.name][1], shapes[ENCODED.name][1]),
-        shapes[NEIGHBOR_INDEX.name][1],
+        max(_width(workspace, EMBEDDINGS), _width(workspace, ENCODED)),
+        _width(workspace, NEIGHBOR_INDEX),
         answers=answers_of_largest(workspace.objects, campaigns),
     )
+
+
+def _width(workspace: Workspace, spec: ArraySpec) -> int:
+    """How many numbers a row of an array has; 0 where there is none, or it is damaged: whoever reads it says so."""
+    try:
+        shape = workspace.array(spec).shape if workspace.has_array(spec) else ()
+    except CccountError:
+        return 0
+    return shape[1] if len(shape) > 1 else 0
 
 
 def require(command: str, size: Size) -> None:

@@ -8,10 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from storage.collection import KEY
-from storage.errors import CccountError
 from storage.objects import Objects
 from storage.parts import parse_parts
-from storage.reading import known_errors
+from storage.reading import damage
 
 _TAIL = 8  # bytes: the length of the footer, and PAR1
 _MOST_FOOTER = 64 * 2**20
@@ -42,7 +41,7 @@ def parquet_rows(objects: Objects, key: str) -> int:
             return 0
         end = objects.read_range(key, size - _TAIL - footer, footer + _TAIL)
         return int(pq.read_metadata(pa.BufferReader(b"PAR1" + end)).num_rows)
-    except (CccountError, *known_errors()):
+    except damage():
         return 0
 
 

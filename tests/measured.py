@@ -10,7 +10,7 @@ import io
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,6 +27,7 @@ from cccount_dist.embedding.given import ATTRIBUTES
 from cccount_dist.room import Size
 from cccount_dist.sampling.methods import METHODS
 from cccount_dist.taken import TAKEN
+from storage.arrays import JSON
 from storage.collection import collection_table
 from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY
 from storage.workspace import Workspace
@@ -34,6 +35,7 @@ from tests.command import be_the_command
 from tests.flows.conftest import environment
 from tests.forkserver import SERVER
 
+Words = list[str | Path]  # of a command
 K = 50
 CLASSES = 100
 
@@ -117,7 +119,7 @@ class Made:
         """Vectors, and neighbours that are drawn."""
         place = self.folder / "ws"
         uris = [str(self.folder / "images" / name) for name in self.names]
-        columns = {"uri": uris, "label": self.labels, "group": self.groups, "taken_at": self.moments}
+        columns: dict[str, Sequence[object]] = {"uri": uris, "label": self.labels, "group": self.groups, "taken_at": self.moments}
         opened = Workspace.create(place, collection_table(self.names, **columns))
         opened.finish()
         array = opened.create_array(EMBEDDINGS, (self.items, self.dimensions), attributes=ATTRIBUTES)
@@ -125,7 +127,7 @@ class Made:
         for shard in range(array.shards):
             start, stop = array.shard_range(shard)
             array.write_shard(shard, np.ascontiguousarray(source[start:stop]), notes={"failed": {}})
-        attributes = {
+        attributes: dict[str, JSON] = {
             "engine": "exact", "metric": "cosine", "k": K, "embeddings": array.fingerprint(), "tile_rows": 8192, "recall": None,
         }  # fmt: skip
         draws = np.random.default_rng(1)
@@ -152,14 +154,14 @@ class Made:
         yield Watched("init --images", "init", names, ["init", f"{new}-images", "--images", self.images()])
         for form in ("csv", "parquet"):
             yield Watched(f"init --manifest {form}", "init", names, ["init", f"{new}-{form}", "--manifest", self.manifest(form)])
-        more = ["--manifest", self.manifest("csv"), "--prefix", "b/"]
+        more: Words = ["--manifest", self.manifest("csv"), "--prefix", "b/"]
         yield Watched("extend --manifest csv", "extend", twice, ["extend", f"{new}-csv", *more])
         yield Watched("init --embeddings", "init --embeddings", here, ["init", f"{new}-given", "--embeddings", self.vectors()])
         more = ["--embeddings", self.folder / "vectors.npy", "--prefix", "b/"]
         yield Watched("extend --embeddings", "extend --embeddings", twice, ["extend", f"{new}-given", *more])
         self.workspace()
         yield Watched("bursts", "bursts", here, ["bursts", ws, f"{new}-bursts", "--similarity", "0.99"])
-        asked = ["--oracle", "labels", "--budget", str(self.answers)]
+        asked: Words = ["--oracle", "labels", "--budget", str(self.answers)]
         yield Watched(
             "count --method nis", "campaign", here, ["count", ws, "--campaign", "nis", "--method", "nis", *asked], "nis"
         )
@@ -167,17 +169,17 @@ class Made:
         yield Watched("advance", "campaign", here, ["advance", ws, "--campaign", "nis"], "nis")
         yield Watched("report of a count", "report", here, ["report", ws, "--campaign", "nis"])
         for way in ("export", "import"):
-            file = ["--campaign", "nis", "--file", self.folder / "answers.csv"]
+            file: Words = ["--campaign", "nis", "--file", self.folder / "answers.csv"]
             size = here if way == "export" else replace(here, answers=2 * self.answers)
             yield Watched(f"answers {way}", f"answers {way}", size, ["answers", way, ws, *file])
-        few = ["--oracle", "labels", "--budget", "200"]
+        few: Words = ["--oracle", "labels", "--budget", "200"]
         fewer = replace(here, answers=200)
-        subclusters = ["subcluster", ws, "--clusters", str(CLASSES), "--size", "5", *few]
+        subclusters: Words = ["subcluster", ws, "--clusters", str(CLASSES), "--size", "5", *few]
         yield Watched("subcluster", "campaign", fewer, subclusters, "active")
         yield Watched("browse", "browse", replace(fewer, shown=5 * CLASSES), ["browse", ws])
         yield Watched("verify", "verify", here, ["verify", ws])
         yield Watched("metrics", "status", here, ["metrics", ws])
-        people = ["count", ws, "--campaign", "people", "--method", "placing"]
+        people: Words = ["count", ws, "--campaign", "people", "--method", "placing"]
         yield Watched("count --method placing", "campaign", fewer, people, "placing")
         yield Watched("pack", "campaign", fewer, ["pack", ws, "--campaign", "people", "--file", self.folder / "pack.html"])
         (self.folder / "images").rename(self.folder / "moved")
@@ -196,7 +198,7 @@ class Watched:
     what: str
     line: str
     size: Size
-    arguments: list[str | Path]
+    arguments: Words
     method: str | None = None
 
     @property

@@ -10,6 +10,7 @@ _LEAST = 32 * 2**20  # scratch of kernels and of the interpreter that does not g
 # Of an item in `evidence/reciprocal.py` and `micro.py`: 5,000 in tight groups, 28,000 at 30,000 items and 37,000 at 60,000 in 32
 # dimensions without clear ones. What is left of that is refused in `micro.py`, when it is known how many pairs there are.
 _LISTS = 24_000
+_FEW = 160 * 2**20  # of `catalogue` in some thousand items (171 MB at 8,000 items of 32 dimensions; 55 MB at 30,000)
 _PLAIN, _ROW = 128, 3_000  # of `catalogue`: dimensions of its space; lists, candidates and votes of an item, twice
 _EXACT, _CONDENSED = 5_000, 2_000  # units of hacc: `hacc/units.py` and `hacc/build.py` have them, and are heavy to import
 _DENSE = 5_000  # items up to which a spectrum may be dense (`spectral/spectrum.py`)
@@ -23,7 +24,7 @@ def blocks(size: Size, _: Any) -> int:
 def catalogue(size: Size, _: Any) -> int:
     """The given vectors while they are made shorter; the space and its whitened copy; neighbours, candidates and votes of every
     item, twice while somebody looks."""
-    return _LEAST + size.items * (_ROW + 24 * min(size.dimensions, _PLAIN) + 12 * max(0, size.dimensions - _PLAIN))
+    return _LEAST + _FEW + size.items * (_ROW + 24 * min(size.dimensions, _PLAIN) + 12 * max(0, size.dimensions - _PLAIN))
 
 
 def hacc(size: Size, given: HaccParameters) -> int:

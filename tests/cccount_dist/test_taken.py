@@ -114,7 +114,7 @@ def test_every_command_that_cannot_have_its_memory_says_so_in_one_line_and_write
         assert shown.code == 1, (command, shown.out, shown.err)
         said = [line for line in shown.err.splitlines() if not line.startswith("Campaign")]  # an epoch
         assert len(said) == 1, shown.err
-        assert "of memory, and 0.0 GiB can be had here: " in shown.err, (command, shown.err)
+        assert "of memory, and 1 MiB can be had here: " in shown.err, (command, shown.err)
         assert f"({VARIABLE}=64GiB says how much may be taken)" in shown.err
         assert (files_of(workspace), files_of(given)) == before, command
 
