@@ -272,12 +272,12 @@ function actions(about) {
     count: element("span", { class: "count", role: "status" }),
     confirm: make("Confirm", () => correct({ action: "confirm", individual: number }, `You say: all ${about.photos} pictures show ${titleOf(about)}.`), "primary"),
     merge: make("Merge with …", async () => {
-      const other = await choose(`Who is the same as ${titleOf(about)}?`, about, "All pictures of both will be one.");
+      const other = await choose(`Who is the same as ${titleOf(about)}?`, about, "You say that all pictures of both show one and the same.");
       if (other) await correct({ action: "merge", individual: number, others: [other.individual] }, `You say: ${titleOf(other)} is ${titleOf(about)}.`);
     }),
     split: make("Another one", () => correct({ action: "split", individual: number, pictures: pictures() }, `You say: ${plural(marked.size, "picture")} of ${titleOf(about)} show another one.`)),
     move: make("Move to …", async () => {
-      const other = await choose("Whom does the marked picture show?", about, "It will be one more picture of the one that you choose.");
+      const other = await choose("Whom does the marked picture show?", about, "You say that it shows the same one as all pictures of who you choose.");
       if (other) await correct({ action: "move", individual: other.individual, pictures: pictures() }, `You say: it shows ${titleOf(other)}.`);
     }),
     none: make("Not an animal", () => correct({ action: "no-animal", individual: number, pictures: pictures() }, "You say: it shows no animal.")),
