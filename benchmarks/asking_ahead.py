@@ -6,8 +6,8 @@ No server: a sampler, the rule by which the engine keeps questions ready (`campa
 order in which the desk hands questions out, always right. What the closure knows by then is free, as in a campaign. The reference
 asks one question at a time. For counting the gain is the number of items placed, and the cost how many more answers were given
 than the reference needed for the same gain, at the end of the budget: the mean over the seeds (another collection each) and its
-standard error. The reference has a cost, too, where its last answers placed nothing. For the others, whose gain levels off, the table has the gains at the end: how far the groups agree with the truth
-(ARI), for subclustering the score of the paper.
+standard error. The reference has a cost, too, where its last answers placed nothing. For the others, whose gain levels off, the
+table has the gains at the end: how far the groups agree with the truth (ARI), for subclustering the score of the paper.
 """
 
 import argparse
