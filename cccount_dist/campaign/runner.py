@@ -229,7 +229,9 @@ class CampaignRunner(ReplayedCampaign[ResultT]):
 
     def _affordable(self, questions: list[Question], goal: Goal) -> list[Question]:
         """Those for which the budget lasts, in order; a page is answered as a whole."""
-        left, chosen, pages = float(self._left(goal)), [], set()
+        left = float(self._left(goal))
+        chosen: list[Question] = []
+        pages: set[int | None] = set()
         for question in questions:
             if question.page is None or question.page not in pages:
                 if left <= 0:
