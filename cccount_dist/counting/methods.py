@@ -146,7 +146,7 @@ for _method in (
     Method(
         "sheets", KIND, "Groups a random sample by sheets of one anchor and up to 24 cells, and extrapolates.", _sheets,
         CatalogueParameters, ("vectors", "neighbors"), started=_started_sheets, memory=projected.sheets,
-        title="A random sample, grouped by sheets", explained=explained.SHEETS,
+        title="A random sample, grouped by sheets", explained=explained.SHEETS, early=explained.SHEETS_EARLY,
     ),
 ):  # fmt: skip
     register_method(_method)
