@@ -50,7 +50,13 @@ def samplers(stored: Stored) -> Iterator[tuple[str, Sampler[object]]]:
     sharp = SharpRows(stored.vectors, stored.index)
     for method in counting.counting_methods():
         made = counting.make_counter(
-            method, vectors=stored.vectors, degree=stored.degree, seed=3, parameters={}, sharp=lambda: sharp
+            method,
+            vectors=stored.vectors,
+            degree=stored.degree,
+            seed=3,
+            parameters={},
+            sharp=lambda: sharp,
+            neighbors=lambda: stored.index,
         )
         yield f"count/{method}", made
     for method in grouping.grouping_methods():

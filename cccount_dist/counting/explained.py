@@ -25,6 +25,10 @@ SHEETS = (
     "posterior over how unequal classes are. Parts of a class that may not have found each other, and classes that may be hidden "
     "in others, widen the interval: further looks and random pages say how many they are."
 )
+SHEETS_EARLY = (
+    "With this method and weak vectors parts of a class that have not found each other are then often more than expected: the "
+    "estimate is too high, and its interval too narrow. More answers bring both closer to the truth; placing is safer."
+)
 INVERSE = (
     "An item is drawn at random, then others until one is the same. The number of draws is the number of clusters on average, "
     "exactly, whatever their sizes: nothing is assumed about them, at the price of a wider interval."

@@ -111,11 +111,6 @@ for _method in (
         memory=projected.placing, title="Placing random items", explained=explained.PLACING,
     ),
     Method(
-        "sheets", KIND, "Groups a random sample by sheets of one anchor and up to 24 cells, and extrapolates.", _sheets,
-        CatalogueParameters, ("vectors", "neighbors"), started=_started_sheets, memory=projected.sheets,
-        title="A random sample, grouped by sheets", explained=explained.SHEETS,
-    ),
-    Method(
         "nis", KIND, "Nested importance sampling; --preset paper: as printed.", _paper("build_nis"), NisParameters,
         ("vectors", "degrees"), paper=NIS_PAPER, presets={PAPER: NIS_PRINTED},
         memory=projected.nested, title="Nested importance sampling", explained=explained.NIS, early=explained.EARLY,
@@ -151,6 +146,11 @@ for _method in (
         "pckmeans-explore", KIND, "PCK-means after an exploration of far items.", _paper("build_pckmeans_explore"),
         ExploreParameters, ("vectors", "degrees"), paper=NIS_PAPER,
         memory=projected.pckmeans, title="PCK-means, farthest-first questions", explained=explained.PCKMEANS,
+    ),
+    Method(
+        "sheets", KIND, "Groups a random sample by sheets of one anchor and up to 24 cells, and extrapolates.", _sheets,
+        CatalogueParameters, ("vectors", "neighbors"), started=_started_sheets, memory=projected.sheets,
+        title="A random sample, grouped by sheets", explained=explained.SHEETS, early=explained.SHEETS_EARLY,
     ),
 ):  # fmt: skip
     register_method(_method)

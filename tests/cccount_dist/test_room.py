@@ -117,7 +117,9 @@ def data(items):
 
 def drive(name, vectors, found):
     if name in counting.counting_methods():
-        sampler = counting.make_counter(name, vectors=vectors, degree=np.ones(len(vectors)))
+        sampler = counting.make_counter(
+            name, vectors=vectors, degree=np.ones(len(vectors)), neighbors=lambda: found.index
+        )
     elif name == "active":
         options = Options(20, 10, seed=0, start="random")
         sampler = ActiveSubclustering(draw_candidates(vectors, options), options)
@@ -161,6 +163,7 @@ SCRATCH = 64 * 2**20
         ("catalogue", 8_000),
         ("hacc", 2_500),
         ("placing", 20_000),
+        ("sheets", 8_000),
         ("nis", 20_000),
         ("active", 20_000),
     ],

@@ -100,7 +100,8 @@ class SheetsSampler(SheetSampler[CountResult]):
     def _chosen(self, state: State) -> tuple[State, Sheet | None]:
         placed = len(state.book.clusters.unplaced) <= LEFT * state.items
         sheet = choose(state, self._order(state), checks=placed)
-        if placed and sheet is not None and sheet.kind is not Kind.CHECK and state.items < self._all and self._is_finished(state):
+        compared = sheet is not None and sheet.kind in (Kind.CLUSTER, Kind.SEED, Kind.ODD)  # all that had to be, by now
+        if placed and compared and state.items < self._all and self._is_finished(state):
             sheet = None
         while sheet is None and state.items < self._all:
             state = grown(state, self._first(self._next_size(state)), self._rates)
