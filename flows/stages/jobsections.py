@@ -42,7 +42,7 @@ SECTIONS = (
     Section("compute", ComputeOptions, "Where to compute vectors and neighbours; campaigns, where their method prepares much."),
     Section("embed", EmbedOptions, "A vector for each image.", elsewhere=ComputeOptions),
     Section("neighbors", NeighborsOptions, "Who is similar to whom.", elsewhere=ComputeOptions),
-    Section("matches", MatchesOptions, "Points that pictures share with their nearest; done if this section is there.",
+    Section("matches", MatchesOptions, "Points that pictures share with their nearest; done if this section is there (take away its ##).",
             elsewhere=ComputeOptions, asked_for=True),
     Section("schedule", ScheduleOptions, "For `cccount deploy`: when campaigns are advanced, and when all is checked."),
 )  # fmt: skip
