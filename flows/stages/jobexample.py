@@ -33,8 +33,8 @@ def _lines() -> Iterator[str]:
     for section in SECTIONS:
         yield ""
         yield from _comment(section.about)
-        lines = [f"[{section.name}]", *_keys(section.keys, _CHOSEN.get(section.name, {}))]
-        yield from (f"## {line}" if section.asked_for else line for line in lines)
+        yield f"[{section.name}]"
+        yield from _keys(section.keys, _CHOSEN.get(section.name, {}))
     yield ""
     yield from _comment(
         f"Campaigns, in the order in which they run: any number, each with a name of its own (its kind, if it has none). "
