@@ -33,7 +33,7 @@ def _lines() -> Iterator[str]:
     for section in SECTIONS:
         yield ""
         yield from _comment(section.about)
-        yield f"{'# ' if section.asked_for else ''}[{section.name}]"
+        yield f"[{section.name}]"
         yield from _keys(section.keys, _CHOSEN.get(section.name, {}))
     yield ""
     yield from _comment(

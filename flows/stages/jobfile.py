@@ -122,8 +122,8 @@ class Job:
 
     @property
     def wants_matches(self) -> bool:
-        """Whether whoever wrote the file wants local matches: its section is there."""
-        return "matches" in self.content
+        """Whether whoever wrote the file wants local matches: an optional stage, done where its section says something."""
+        return bool(self.content.get("matches"))
 
     @property
     def wants_embed(self) -> bool:

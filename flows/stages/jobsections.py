@@ -22,14 +22,12 @@ class Section:
     options : the class that declares its keys
     elsewhere : a class whose keys are a section of their own
     about : what it is for
-    asked_for : it is done only if the section is there: the example shows it as a comment
     """
 
     name: str
     options: type[Options]
     about: str
     elsewhere: type[Options] | None = None
-    asked_for: bool = False
 
     @property
     def keys(self) -> tuple[Declared, ...]:
@@ -42,10 +40,14 @@ SECTIONS = (
     Section("compute", ComputeOptions, "Where to compute vectors and neighbours; campaigns, where their method prepares much."),
     Section("embed", EmbedOptions, "A vector for each image.", elsewhere=ComputeOptions),
     Section("neighbors", NeighborsOptions, "Who is similar to whom.", elsewhere=ComputeOptions),
-    Section("matches", MatchesOptions, "Points that pictures share with their nearest; done if this section is there.",
-            elsewhere=ComputeOptions, asked_for=True),
+    Section(
+        "matches",
+        MatchesOptions,
+        "Optional: points that pictures share with their nearest, looked for if `nearest` is set here (docs/embedding.md).",
+        elsewhere=ComputeOptions,
+    ),
     Section("schedule", ScheduleOptions, "For `cccount deploy`: when campaigns are advanced, and when all is checked."),
-)  # fmt: skip
+)
 CAMPAIGN = "campaign"
 OWN_KEYS = ("name", "kind", "parameters")  # of a campaign, beside the options of its kind
 TOP = ("workspace", *(one.name for one in SECTIONS), CAMPAIGN)
