@@ -7,6 +7,8 @@ Memory is anonymous memory (RssAnon) beyond that of the fork: pages of mapped fi
 
 import argparse
 import io
+import os
+import shutil
 import sys
 import tempfile
 import time
@@ -90,8 +92,8 @@ class Made:
                 file.truncate(file.tell() + number)
         return root
 
-    def manifest(self, form: str) -> Path:
-        path = self.folder / f"images/manifest.{form}"
+    def manifest(self, form: str, folder: str = "images") -> Path:
+        path = self.folder / folder / f"manifest.{form}"
         columns = {"path": self.names, "label": self.labels, "group": self.groups, "taken_at": [str(one) for one in self.moments]}
         if form == "csv":
             rows = zip(*columns.values(), strict=True)
@@ -154,7 +156,8 @@ class Made:
         yield Watched("init --images", "init", names, ["init", f"{new}-images", "--images", self.images()])
         for form in ("csv", "parquet"):
             yield Watched(f"init --manifest {form}", "init", names, ["init", f"{new}-{form}", "--manifest", self.manifest(form)])
-        more: Words = ["--manifest", self.manifest("csv"), "--prefix", "b/"]
+        shutil.copytree(self.folder / "images", self.folder / "more", copy_function=os.link)  # other files of the same names
+        more: Words = ["--manifest", self.manifest("csv", "more"), "--prefix", "b/"]
         yield Watched("extend --manifest csv", "extend", twice, ["extend", f"{new}-csv", *more])
         yield Watched("init --embeddings", "init --embeddings", here, ["init", f"{new}-given", "--embeddings", self.vectors()])
         more = ["--embeddings", self.folder / "vectors.npy", "--prefix", "b/"]
