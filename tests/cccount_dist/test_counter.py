@@ -121,7 +121,7 @@ def test_features_that_cannot_be_used_are_refused_by_name(features: ArrayLike, m
         ({"budget": -1}, "budget .* not -1"),
         ({"budget": 2.5}, "budget"),
         ({"budget": True}, "budget"),
-        ({"method": "magic"}, "'magic' is not known: use one of auto, placing, sheets, nis"),
+        ({"method": "magic"}, "'magic' is not known: use one of auto, placing, nis"),
         ({"level": 95}, "level"),
         ({"metric": "hamming"}, "hamming"),
         ({"random_state": -1}, "-1"),

@@ -270,7 +270,7 @@ GOOD = 'workspace = "ws"\n[collection]\nimages = "photos"\n'
         (GOOD + '[[campaign]]\n[[campaign]]\nname = "count"\n', "6: there are two campaigns of the name 'count'"),
         (GOOD + '[[campaign]]\nname = "a/b"\n', "5: a campaign's name is letters"),
         (GOOD + '[[campaign]]\nkind = "sing"\n', "5: there is no kind of campaign 'sing' (there are: cluster, count"),
-        (GOOD + '[[campaign]]\nmethod = "magic"\n', "5: counting method 'magic' is not known: use one of auto, placing, sheets,"),
+        (GOOD + '[[campaign]]\nmethod = "magic"\n', "5: counting method 'magic' is not known: use one of auto, placing, nis"),
         (GOOD + "[[campaign]]\nbudget = -1\n", "5: budget of [[campaign]] of the kind count must be 0 or more, not -1"),
         (GOOD + "[[campaign]]\nbudgte = 1\n", "5: [[campaign]] of the kind count has no key 'budgte': did you mean budget?"),
         (GOOD + '[[campaign]]\noracle = "labels"\noverlap = 2\n', "5: overlap is for oracle people"),
