@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 
-.PHONY: help setup demo test lint types unit audit faults attack weeks kernels clean
+.PHONY: help setup demo test lint types unit audit faults attack weeks memory kernels clean
 help:            ## this list
 	@grep -E '^[a-z]+: *.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
@@ -30,7 +30,7 @@ types: setup     ## mypy, strict, over code and tests
 # the files with the fewest tests for the end, and some of those take longest; here the short doctests come last.
 AT_ONCE ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 unit: setup      ## every test, a file at a time in each process
-	$(BIN)/pytest -n $(AT_ONCE) --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n $(AT_ONCE) --dist loadfile --no-loadscope-reorder --durations 30
 
 audit: setup     ## known vulnerabilities of the pinned versions, where an advisory database can be reached
 	infra/audit $(BIN)
@@ -41,6 +41,9 @@ attack: setup    ## the long form of the attacks on the review server, about fiv
 
 weeks: setup     ## the long form of the campaign of two weeks in small: three people at their own pace, about ten minutes
 	CCCOUNT_TWO_WEEKS=long $(BIN)/pytest tests/review/test_two_weeks.py
+
+memory: setup    ## what every command takes, measured, beside what it says before it starts; about two minutes, alone on the machine
+	CCCOUNT_MEMORY=1 $(BIN)/pytest -n 0 tests/cccount_dist/test_taken.py
 
 kernels:         ## forget compiled kernels: numba does not notice when a file that a kernel imports has changed
 	find storage cccount_dist flows tests benchmarks -name '*.nb[ic]' -delete

@@ -11,10 +11,12 @@ from cccount_dist.sampling.values import SAME
 Ints = NDArray[np.int64]
 
 
-def respecting(labels: Ints, links: Sequence[tuple[int, int, float]]) -> Ints:
-    """Return the labels with every link respected: sets of same items go where most of them are. Of two sets that differ and
-    share a label the one leaves that differs from more sets there, so that few move; of equals the smaller one. Nobody else
-    moves. O(n + answers).
+def respecting(labels: Ints, links: Sequence[tuple[int, int, float]], *, corrected: bool = False) -> Ints:
+    """Return the labels with every link respected: sets of same items go where most of them are, the smaller of two sets that
+    differ and share a label leaves. Nobody else moves. O(n + answers).
+
+    After a correction by hand (`corrected`) the set leaves that differs from more sets there, so that few move; of equals the
+    smaller one. Campaigns without one keep the rule that they always had.
 
     Parameters
     ----------
@@ -22,7 +24,7 @@ def respecting(labels: Ints, links: Sequence[tuple[int, int, float]]) -> Ints:
 
     >>> respecting(np.array([0, 0, 0, 1]), [(0, 1, 0.0), (2, 3, 1.0), (0, 2, 1.0)]).tolist()
     [0, 1, 0, 0]
-    >>> respecting(np.array([0, 0, 0, 0]), [(0, 1, 1.0), (0, 2, 0.0), (0, 3, 0.0)]).tolist()
+    >>> respecting(np.array([0, 0, 0, 0]), [(0, 1, 1.0), (0, 2, 0.0), (0, 3, 0.0)], corrected=True).tolist()
     [1, 1, 0, 0]
     """
     labels = labels.copy()
@@ -46,7 +48,7 @@ def respecting(labels: Ints, links: Sequence[tuple[int, int, float]]) -> Ints:
     fresh = int(labels.max(initial=-1)) + 1
     apart = {(min(a, b), max(a, b)) for u, v, value in links if value != SAME and labels[u] == labels[v]
              for a, b in [(find(u), find(v))]}  # fmt: skip
-    crowded = Counter(one for pair in apart for one in pair)
+    crowded = Counter(one for pair in apart for one in pair) if corrected else Counter[int]()
     for u, v, value in links:
         if value != SAME and labels[u] == labels[v]:
             leaves = min((find(u), find(v)), key=lambda one: (-crowded[one], len(sets[one]), -sets[one][0]))

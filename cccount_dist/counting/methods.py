@@ -74,8 +74,6 @@ def _started_placing(given: Mapping[str, Scalar], start: Start) -> Mapping[str, 
         "lanes": 1 if start.simulated else LANES,
         "space": "sharp",
     }
-    if not start.simulated:
-        defaults["ahead"] = "likely"
     if not start.simulated or start.error_rate:  # who was wrong about two pictures is wrong about them again
         defaults["same_pair"] = TWICE
     frozen = defaults | {"search": "fast"} | dict(given)

@@ -90,7 +90,7 @@ def kept_to(labels: NDArray[np.int64], items: int, heard: Spoken) -> NDArray[np.
             found[item] = fresh
             fresh += 1
     sure = [(u, v, value) for u, v, value in links if found[u] >= 0 and found[v] >= 0]
-    return numbered(respecting(found, sure))
+    return numbered(respecting(found, sure, corrected=True))
 
 
 __all__ = ["NO_ANIMAL", "Spoken", "answers_about", "kept_to", "spoken"]

@@ -126,6 +126,11 @@ class Constraints:
             self._stale = True
         self._write_down(u, v, value, answer_id)
 
+    @property
+    def corrected(self) -> bool:
+        """Whether a firm answer is among them."""
+        return bool(self._firm)
+
     def extend(self, links: Iterable[Link]) -> None:
         """Take many answers in: the same as `add` for each of them in their order, and several times faster."""
         for u, v, value, answer_id in links:

@@ -33,7 +33,7 @@ def same(u: int, v: int) -> bool:
 
 def test_dir_shows_the_public_names() -> None:
     shown = [name for name in dir(cccount_dist) if not name.startswith("_")]
-    assert shown == ["Campaign", "ClusterCounter", "PairwiseClusterer", "Response", "Subclusterer"]
+    assert shown == ["Campaign", "ClusterCounter", "Individuals", "PairwiseClusterer", "Response", "Subclusterer"]
     assert all(hasattr(cccount_dist, name) for name in shown)
 
 

@@ -141,7 +141,9 @@ def test_a_cluster_that_nobody_would_use_is_refused(workspace: Path) -> None:
     assert not (workspace / "campaigns").exists()
     shown = cccount("count", workspace, "--compute", "tcp://127.0.0.1:9")
     assert shown.code == 2
-    assert shown.err.startswith("cccount: count has no --compute, and would not use it: it is for embed, neighbors, cluster")
+    assert shown.err.startswith(
+        "cccount: count has no --compute, and would not use it: it is for embed, neighbors, matches, cluster"
+    )
     assert shown.err.count("\n") == 1
 
 
@@ -149,7 +151,7 @@ def test_every_command_takes_an_address_or_refuses_it_in_one_line() -> None:
     app = make_app()
     commands = dict(commands_of(get_command(app)))
     using = {name for name, command in commands.items() if has_option(command, "--compute")}
-    assert using == {"embed", "neighbors", "cluster", "subcluster", "doctor", "benchmark counting"}
+    assert using == {"embed", "neighbors", "matches", "cluster", "subcluster", "doctor", "benchmark counting"}
     for name in commands.keys() - using:
         with pytest.raises(TyperException) as refused:
             app([*name.split(), "--compute", "tcp://127.0.0.1:9"], prog_name=NAME, standalone_mode=False)

@@ -26,7 +26,7 @@ def test_the_demo_is_killed_goes_on_and_leaves_a_report(tmp_path: Path) -> None:
     page = check((tmp_path / found["report"]).read_text())
     assert f"About {whole(found['estimate'])} different ones" in page.text
     assert "which lies inside the interval" in page.text
-    assert len(page.all("img")) == 96
+    assert len(page.all("img")) == 96 + 10  # of pairs, and of the ten that were seen
     assert shown.err.count("$ cccount run demo/job.toml") == 2
     assert "$ cccount status demo/workspace" in shown.err
     for stage in ("embed: done", "neighbors: done", "embed: skipped", "neighbors: skipped", "count: resumed", "report: done"):

@@ -202,7 +202,7 @@ def test_added_images_come_last_and_only_they_are_embedded(
     for name in first:  # were one of them decoded again, it would fail now
         (photos / name).write_bytes(b"")
     write_folder(photos, 40, first=300)
-    assert extend(location, images=str(photos)) == {"workspace": location, "items": 341, "added": 40, "labelled": 0}
+    assert extend(location, images=str(photos)) == {"workspace": location, "items": 341, "added": 40, "labelled": 0, "again": 0}
     with pytest.raises(WorkspaceError, match="cccount embed"):
         Workspace.open(location).array(EMBEDDINGS).require_complete()
     report = embed(location, encoder="pixels", components=components, client=client)

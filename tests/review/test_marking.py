@@ -98,6 +98,7 @@ class Marker(Person):
 
     def touches(self, places: Sequence[int], until: Locator | None = None) -> None:
         """Put a finger on a cell, move it across others, or leave it there until something is to be seen."""
+        self.cells.nth(places[0]).scroll_into_view_if_needed()  # which waits until it stands still
         session = self.page.context.new_cdp_session(self.page)
         for kind, place in zip(["touchStart", *["touchMove"] * len(places)], places, strict=False):
             x, y = self._middle(place)

@@ -168,7 +168,8 @@ def kept_to(found: Grouping, known: Constraints) -> Grouping:
         if not name.startswith(f"{EPOCH}-") and max(u, v) < len(grouped) and grouped[u] and grouped[v]
     ]
     refused = {conflict.answer_id for conflict in known.conflicts}
-    labels = numbered(respecting(found.labels, [(u, v, value) for u, v, value, name in sure if name not in refused]))
+    obeyed = [(u, v, value) for u, v, value, name in sure if name not in refused]
+    labels = numbered(respecting(found.labels, obeyed, corrected=known.corrected))
     against = tuple((u, v, value) for u, v, value, _ in sure if (labels[u] == labels[v]) != (value == SAME))
     return replace(found, labels=labels, against=against)
 
