@@ -25,7 +25,6 @@ _BUSY_MINUTES, _MINUTES_AHEAD = 15, 5
 MOST_AHEAD = 4096
 SHEETS_AHEAD, FEW_SHEETS = 8, 3  # that a person's page holds, and with which they do not wait: one is looked at, others load
 ONE_OF = 10  # of so many answers one question may lie ready that would be a better one with all answers before it
-AT_THE_END = 1.25  # questions for each person in the last answers of a budget: those that people look at, and a few
 _QUICK_SECONDS = 2.0  # for an answer of a quick person
 LEAST, AT_FIRST = 4, 16  # questions that lie ready whoever is there; at first more, because nobody knows who will come
 
@@ -118,8 +117,8 @@ def for_the_desk(desk: AtTheDesk, waiting: int, answered: int, left: int, *, ind
     """Return how many questions should lie ready where the next step is a moment away: eight sheets for each person.
 
     Questions that follow from answers are worth less the more of those are awaited. So of these no more than a tenth of what was
-    answered, and of what is left to answer, lies ready, but always enough that nobody waits; and at the end only a quarter of
-    what is left, so that what was begun is finished and nothing new is begun. `waiting` are ready now.
+    answered, and of what is left to answer, lies ready, but always enough that nobody waits; and at the end only half of what is
+    left, so that what was begun is finished and nothing new is begun. `waiting` are ready now.
     """
     few = (FEW_SHEETS + math.ceil(desk.pause / _QUICK_SECONDS)) * desk.people
     enough = max(few, (SHEETS_AHEAD + 1) * desk.people)
@@ -127,7 +126,7 @@ def for_the_desk(desk: AtTheDesk, waiting: int, answered: int, left: int, *, ind
         enough = max(few, min(enough, answered // ONE_OF, left // ONE_OF))
     least = LEAST if answered >= AT_FIRST or desk.people else AT_FIRST
     wanted = max(least, enough, waiting + desk.missing if desk.missing else 0)
-    return wanted if independent or not desk.people else min(wanted, max(math.ceil(AT_THE_END * desk.people), left // 4))
+    return wanted if independent or not desk.people else min(wanted, max(2 * desk.people, left // 2))
 
 
 def questions_ahead(rows: Iterable[LoggedAnswer], now: int, *, least: int, overlap: int, most: int = MOST_AHEAD) -> int:

@@ -209,7 +209,7 @@ def test_questions_that_follow_from_answers_lie_ready_for_everybody_and_no_furth
     assert [ready(people, 20) for people in (0, 1, 3, 10)] == [4, 4, 9, 30], "and when it is known who is there"
     assert ready(10, 500) == 50, "a tenth of what was answered …"
     assert ready(10, 5000) == 90, "… up to eight sheets each and some"
-    assert [ready(10, 5000, left) for left in (400, 100, 60, 40, 10)] == [40, 25, 15, 13, 13], (
+    assert [ready(10, 5000, left) for left in (400, 60, 50, 40, 10)] == [40, 30, 25, 20, 20], (
         "at the end what was begun is finished"
     )
     assert ready(10, 0, pause=6.0) == 60, "more where results take long"
