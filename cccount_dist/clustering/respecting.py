@@ -46,9 +46,10 @@ def respecting(labels: Ints, links: Sequence[tuple[int, int, float]], *, correct
         counts = Counter(labels[together].tolist())
         labels[together] = min(counts, key=lambda label: (-counts[label], label))
     fresh = int(labels.max(initial=-1)) + 1
-    apart = {(min(a, b), max(a, b)) for u, v, value in links if value != SAME and labels[u] == labels[v]
-             for a, b in [(find(u), find(v))]}  # fmt: skip
-    crowded = Counter(one for pair in apart for one in pair) if corrected else Counter[int]()
+    crowded = Counter[int]()
+    if corrected:
+        apart = {tuple(sorted((find(u), find(v)))) for u, v, value in links if value != SAME and labels[u] == labels[v]}
+        crowded.update(one for pair in apart for one in pair)
     for u, v, value in links:
         if value != SAME and labels[u] == labels[v]:
             leaves = min((find(u), find(v)), key=lambda one: (-crowded[one], len(sets[one]), -sets[one][0]))

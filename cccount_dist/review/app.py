@@ -32,6 +32,7 @@ from cccount_dist.review.guard import Guard
 from cccount_dist.review.individuals import individuals_router
 from cccount_dist.review.models import (
     AnswerBody,
+    CampaignName,
     FlagBody,
     Nothing,
     OutlookInfo,
@@ -62,7 +63,6 @@ LONGEST_WAIT = 25.0  # seconds that a request for sheets is held: proxies give u
 LOOK_EVERY = 2.0  # seconds between looks of a held request: questions of a `cccount advance` elsewhere ring no bell
 SHARE_AFTER = 0.15  # seconds without a sheet after which somebody is given one that another person only holds
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_CampaignName = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 _REFUSED: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem} for status in (400, 401, 403, 404, 413, 415, 422, 429, 503)
 }
@@ -187,27 +187,19 @@ def _reviewing(desks: Desks, door: Door, watcher: Watcher, bell: Bell) -> APIRou
             much = "changes of mind" if changes else f"answers: {ANSWERS_A_MINUTE} a minute are taken from one person"
             raise HTTPException(429, f"too many {much}; wait a minute", headers={"Retry-After": str(math.ceil(wait))})
 
-    def somebody(request: Request) -> str:
-        name = door.who(request.cookies.get(COOKIE))
-        if name is None and COOKIE in request.cookies:
-            raise door.refusal(address_of(request), "sign in first")
-        if name is None:
-            raise HTTPException(401, "sign in first")
-        return name
-
-    def seat(request: Request, campaign: _CampaignName) -> Seat:
-        name = somebody(request)
+    def seat(request: Request, campaign: CampaignName) -> Seat:
+        name = door.somebody(request)
         desk = desks.desk(campaign)
         if desk is None:
             raise HTTPException(404, "there is no such campaign")
         return Seat(name, desk)
 
-    Who = Annotated[str, Depends(somebody)]
+    Who = Annotated[str, Depends(door.somebody)]
     At = Annotated[Seat, Depends(seat)]
 
     @router.get("/api/{campaign}/sheets")
     async def sheets(
-        campaign: _CampaignName,
+        campaign: CampaignName,
         at: At,
         count: Annotated[int, Query(ge=1, le=64)] = 8,
         have: Annotated[int, Query(ge=0, le=64)] = 0,
@@ -246,7 +238,7 @@ def _reviewing(desks: Desks, door: Door, watcher: Watcher, bell: Bell) -> APIRou
             bell.leave(campaign, at.who, listening)
 
     @router.post("/api/{campaign}/answers")
-    async def answers(campaign: _CampaignName, body: list[AnswerBody], at: At) -> ReceiptInfo:
+    async def answers(campaign: CampaignName, body: list[AnswerBody], at: At) -> ReceiptInfo:
         if len(body) > MOST_ANSWERS:
             raise HTTPException(422, f"at most {MOST_ANSWERS} answers at once, not {len(body)}")
         given = [Response(a.question_id, a.value, at.who, a.seconds, a.id, clicks=a.clicks) for a in body]
@@ -256,12 +248,12 @@ def _reviewing(desks: Desks, door: Door, watcher: Watcher, bell: Bell) -> APIRou
         return await _stored(campaign, at.who, lambda: at.desk.answer(at.who, given, unseen=desks.pictures.lost))
 
     @router.post("/api/{campaign}/undo")
-    async def undo(campaign: _CampaignName, body: UndoBody, at: At) -> ReceiptInfo:
+    async def undo(campaign: CampaignName, body: UndoBody, at: At) -> ReceiptInfo:
         hold_up(at.who, 1, changes=True)
         return await _stored(campaign, at.who, lambda: at.desk.undo(at.who, body.answer_id, id=body.id))
 
     @router.post("/api/{campaign}/flag")
-    async def flag(campaign: _CampaignName, body: FlagBody, at: At) -> ReceiptInfo:
+    async def flag(campaign: CampaignName, body: FlagBody, at: At) -> ReceiptInfo:
         hold_up(at.who, 1, changes=True)
         return await _stored(campaign, at.who, lambda: at.desk.flag(at.who, body.item, body.reason, id=body.id))
 

@@ -8,24 +8,18 @@ import binascii
 from typing import Annotated
 
 from anyio import CapacityLimiter, to_thread
-from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Depends, HTTPException, Query
+from pydantic import Field
 
 from cccount_dist.kinds.subcluster.browse import Finder, Match, Shown, browsable, copies_among, read_subclusters
 from cccount_dist.review.desks import Desks, campaign_info
-from cccount_dist.review.models import Text
-from cccount_dist.review.signin import COOKIE, Door, address_of
+from cccount_dist.review.models import CampaignName, Model, Text
+from cccount_dist.review.signin import Door
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError
 
-_CampaignName = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class SheetPicture(_Model):
+class SheetPicture(Model):
     """An image on the sheet; `picture` names the collection that it is of, null if there is none to show."""
 
     item: int
@@ -35,32 +29,32 @@ class SheetPicture(_Model):
     copy_of: str | None = None  # the name of a picture here whose file is the same, byte for byte
 
 
-class Browsable(_Model):
+class Browsable(Model):
     """The campaigns that can be browsed."""
 
     campaigns: list[str]
 
 
-class ContactSheet(_Model):
+class ContactSheet(Model):
     """The subclusters of a campaign, each with its centroid first; `noun`: what the user calls one, and many of them."""
 
     subclusters: list[list[SheetPicture]]
     noun: tuple[str, str] | None = None
 
 
-class MatchInfo(_Model):
+class MatchInfo(Model):
     subcluster: int
     name: str
     similarity: float
 
 
-class Matches(_Model):
+class Matches(Model):
     """Subclusters that an image is most like, most similar first."""
 
     matches: list[MatchInfo]
 
 
-class Wanted(_Model):
+class Wanted(Model):
     """A picture to search for, as base64."""
 
     image: Annotated[Text, Field(min_length=1, max_length=256 * 1024)]
@@ -71,17 +65,12 @@ def browsing(desks: Desks, door: Door) -> APIRouter:
     router = APIRouter()
     searching = CapacityLimiter(2)  # searches at once: each decodes and encodes a picture
 
-    def somebody(request: Request) -> None:
-        if door.who(request.cookies.get(COOKIE)) is None:
-            wrong = COOKIE in request.cookies
-            raise door.refusal(address_of(request), "sign in first") if wrong else HTTPException(401, "sign in first")
-
-    def folder_of(campaign: _CampaignName) -> CampaignFolder:
+    def folder_of(campaign: CampaignName) -> CampaignFolder:
         if campaign not in browsable(desks.workspace):
             raise HTTPException(404, "there is no such campaign to browse")
         return CampaignFolder(desks.workspace, campaign)
 
-    signed_in = [Depends(somebody)]
+    signed_in = [Depends(door.somebody)]
     Folder = Annotated[CampaignFolder, Depends(folder_of)]
 
     @router.get("/api/browse", dependencies=signed_in)

@@ -9,26 +9,21 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, HTTPException, Path, Request
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Depends, HTTPException, Path
+from pydantic import Field
 
 from cccount_dist.individuals.census import GROUPED, LONGEST_NAME, LONGEST_NOTE, Census, Individuals
 from cccount_dist.individuals.roster import Individual, encounters_of
 from cccount_dist.review.desks import Desks, campaign_info
-from cccount_dist.review.models import EventId, Number, Text
-from cccount_dist.review.signin import COOKIE, Door, address_of
+from cccount_dist.review.models import CampaignName, EventId, Model, Number, Text
+from cccount_dist.review.signin import Door
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError
 
-_CampaignName = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 _MOST = 5000  # pictures, or individuals, in one correction
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class IndividualInfo(_Model):
+class IndividualInfo(Model):
     """A card of the gallery; `picture` names the collection that the key picture is of, null if there is none to show."""
 
     individual: int
@@ -50,7 +45,7 @@ class IndividualInfo(_Model):
     known: bool
 
 
-class Gallery(_Model):
+class Gallery(Model):
     """Everybody. `complete`: every picture was grouped, and not only those that a count drew."""
 
     campaign: str
@@ -61,7 +56,7 @@ class Gallery(_Model):
     complete: bool
 
 
-class PictureInfo(_Model):
+class PictureInfo(Model):
     item: int
     name: str
     taken_at: datetime | None
@@ -70,32 +65,32 @@ class PictureInfo(_Model):
     picture: str | None
 
 
-class Portrait(_Model):
+class Portrait(Model):
     """One individual with its pictures, an encounter after the other."""
 
     about: IndividualInfo
     encounters: list[list[PictureInfo]]
 
 
-class WithGroups(_Model):
+class WithGroups(Model):
     """The campaigns that have groups."""
 
     campaigns: list[str]
 
 
-class CorrectionBody(_Model):
+class CorrectionBody(Model):
     """Something that a person says by hand. Whoever says it makes the id, so that a retry counts once."""
 
     id: EventId
     action: Literal["name", "note", "merge", "split", "move", "confirm", "no-animal", "undo"]
     individual: Number | None = None
-    others: Annotated[list[Number], Field(max_length=_MOST)] = []
-    pictures: Annotated[list[Number], Field(max_length=_MOST)] = []
+    others: list[Number] = Field(default_factory=list, max_length=_MOST)
+    pictures: list[Number] = Field(default_factory=list, max_length=_MOST)
     text: Annotated[Text, Field(max_length=max(LONGEST_NAME, LONGEST_NOTE))] = ""
     undoes: EventId | None = None
 
 
-class CorrectionInfo(_Model):
+class CorrectionInfo(Model):
     """What was stored, and the individual to look at now; null where there is none."""
 
     id: str
@@ -111,13 +106,12 @@ class _Open:
         self._known: dict[str, Individuals] = {}
 
     def names(self) -> list[str]:
-        workspace = self._desks.workspace
-        there = {key for name in workspace.campaigns() for key in workspace.objects.keys(f"campaigns/{name}/results")}
-        return [
-            name
-            for name in workspace.campaigns()
-            if any(f"campaigns/{name}/results/{spec.name}.parquet" in there for spec in GROUPED)
-        ]
+        return [name for name in self._desks.workspace.campaigns() if self._has_groups(name)]
+
+    def _has_groups(self, campaign: str) -> bool:
+        results = f"campaigns/{campaign}/results"
+        there = set(self._desks.workspace.objects.keys(results))
+        return any(f"{results}/{spec.name}.parquet" in there for spec in GROUPED)
 
     def get(self, campaign: str) -> Individuals:
         with self._lock:
@@ -133,17 +127,10 @@ def individuals_router(desks: Desks, door: Door, answered: Callable[[str, int], 
     router = APIRouter()
     opened = _Open(desks)
 
-    def somebody(request: Request) -> str:
-        name = door.who(request.cookies.get(COOKIE))
-        if name is None:
-            wrong = COOKIE in request.cookies
-            raise door.refusal(address_of(request), "sign in first") if wrong else HTTPException(401, "sign in first")
-        return name
-
-    def individuals_of(campaign: _CampaignName, _: Annotated[str, Depends(somebody)]) -> Individuals:
+    def individuals_of(campaign: CampaignName, _: Annotated[str, Depends(door.somebody)]) -> Individuals:
         return opened.get(campaign)
 
-    Who = Annotated[str, Depends(somebody)]
+    Who = Annotated[str, Depends(door.somebody)]
     Of = Annotated[Individuals, Depends(individuals_of)]
 
     @router.get("/api/individuals")

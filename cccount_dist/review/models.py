@@ -6,6 +6,7 @@ Numbers that a client sends are bounded here, before anything else looks at them
 from datetime import datetime
 from typing import Annotated, Any
 
+from fastapi import Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 
@@ -20,28 +21,31 @@ def _is_text(value: str) -> str:
 
 Text = Annotated[str, AfterValidator(_is_text)]
 EventId = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+CampaignName = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 Number = Annotated[int, Field(ge=0, le=2**53)]  # larger ones are no exact numbers in JavaScript
 
 
-class _Model(BaseModel):
+class Model(BaseModel):
+    """What goes between a page and the server, and nothing else."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class Token(_Model):
+class Token(Model):
     token: Annotated[Text, Field(min_length=1, max_length=200)]
 
 
-class Nothing(_Model):
+class Nothing(Model):
     """A body without content."""
 
 
-class PointsInfo(_Model):
+class PointsInfo(Model):
     """Points that two pictures share: x, y in the first and x, y in the second, as shares of their width and height."""
 
     points: list[tuple[float, float, float, float]]
 
 
-class CampaignInfo(_Model):
+class CampaignInfo(Model):
     """A campaign that people answer. `noun` is what is counted, for one and for many; null: the user gave no word."""
 
     name: str
@@ -51,7 +55,7 @@ class CampaignInfo(_Model):
     question: str | None = None
 
 
-class Session(_Model):
+class Session(Model):
     """Who is asking; `annotator` is null, and nothing else is told, until somebody signed in."""
 
     annotator: str | None
@@ -60,7 +64,7 @@ class Session(_Model):
     campaigns: list[CampaignInfo] = []
 
 
-class ItemInfo(_Model):
+class ItemInfo(Model):
     """An item as a reviewer sees it. `picture` names the collection that the picture is of, null if there is none."""
 
     item: int
@@ -70,13 +74,13 @@ class ItemInfo(_Model):
     picture: str | None
 
 
-class CandidateInfo(_Model):
+class CandidateInfo(Model):
     question_id: int
     item: ItemInfo
     again: bool = False  # this person has answered the pair before, and is told so
 
 
-class SheetInfo(_Model):
+class SheetInfo(Model):
     id: str
     kind: str  # of the sheets that the page has registered: pair, grid, rating, …
     anchor: ItemInfo
@@ -84,7 +88,7 @@ class SheetInfo(_Model):
     expires_in: float
 
 
-class Sheets(_Model):
+class Sheets(Model):
     """What to show next; `state` says why there is nothing when there is nothing."""
 
     sheets: list[SheetInfo]
@@ -92,7 +96,7 @@ class Sheets(_Model):
     hindrance: str | None = None  # why nothing new is asked until somebody has run a command
 
 
-class OutlookInfo(_Model):
+class OutlookInfo(Model):
     """How far a campaign is; `why` and `seconds` say why there is nothing to answer, and for how long at most."""
 
     answers: int
@@ -102,7 +106,7 @@ class OutlookInfo(_Model):
     seconds: float | None = None
 
 
-class AnswerBody(_Model):
+class AnswerBody(Model):
     """1 same, 0 different, a rating in [0, 1], null unsure. The client makes the id, and sends the same one again if in doubt."""
 
     id: EventId
@@ -112,35 +116,35 @@ class AnswerBody(_Model):
     clicks: Annotated[int, Field(ge=0, le=10_000)] | None = None  # that a cell of a sheet took
 
 
-class UndoBody(_Model):
+class UndoBody(Model):
     id: EventId
     answer_id: Annotated[Text, Field(min_length=1, max_length=200)]  # of an imported answer, too
 
 
-class FlagBody(_Model):
+class FlagBody(Model):
     id: EventId
     item: Number
     reason: Annotated[Text, Field(min_length=1, max_length=200)]
 
 
-class RejectionInfo(_Model):
+class RejectionInfo(Model):
     id: str
     reason: str
 
 
-class ReceiptInfo(_Model):
+class ReceiptInfo(Model):
     stored: list[str]
     known: list[str]
     rejected: list[RejectionInfo]
 
 
-class GivenAnswer(_Model):
+class GivenAnswer(Model):
     id: str
     question_id: int
     value: float | None
 
 
-class RecentEntry(_Model):
+class RecentEntry(Model):
     """A sheet that was answered, as it was shown; or an item that was flagged, on a sheet of its own."""
 
     sheet: SheetInfo
@@ -148,7 +152,7 @@ class RecentEntry(_Model):
     flagged: int | None = None
 
 
-class Recent(_Model):
+class Recent(Model):
     """The last sheets that this person answered and did not take back, the newest last."""
 
     entries: list[RecentEntry]

@@ -14,7 +14,6 @@ from cccount_dist.review.models import CampaignInfo, SheetInfo
 from cccount_dist.review.pagefiles import page_files, sheet_scripts
 
 _IMPORT = re.compile(r"""\b(from|import)(\s*["'])\./([\w.-]+["'])""")
-_ELSEWHERE = ("progress.js", "browse.js")  # they need a server
 
 
 def pack_page(
@@ -40,8 +39,9 @@ def pack_page(
         "pictures": {str(item): _address(kind, data) for item, (kind, data) in pictures.items()},
     }
     found = {name: data.decode() for name, data in page_files().items()}
-    style, imports = found["style.css"], json.dumps({"imports": _modules(found)})
-    entry = "".join(f'import "cccount/{name}";' for name in (*sheet_scripts(), "pack.js"))  # sheets first: the page finds them
+    first = (*sheet_scripts(), "pack.js")  # sheets first: the page finds them
+    style, imports = found["style.css"], json.dumps({"imports": _modules(found, first)})
+    entry = "".join(f'import "cccount/{name}";' for name in first)
     policy = (
         f"default-src 'none'; script-src {_hash(imports)} {_hash(entry)} data:; style-src {_hash(style)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
@@ -60,10 +60,16 @@ def pack_page(
     )
 
 
-def _modules(found: Mapping[str, str]) -> dict[str, str]:
-    names = sorted(name for name in found if name.endswith(".js") and name not in _ELSEWHERE)
+def _modules(found: Mapping[str, str], first: Sequence[str]) -> dict[str, str]:
+    """Return the address of each module that the first ones import, and those import, and so on."""
+    wanted, left = set(first), list(first)
+    while left:
+        new = {match[3][:-1] for match in _IMPORT.finditer(found[left.pop()])} & found.keys() - wanted
+        wanted |= new
+        left += new
     return {
-        f"cccount/{name}": _address("text/javascript", _IMPORT.sub(r"\1\2cccount/\3", found[name]).encode()) for name in names
+        f"cccount/{name}": _address("text/javascript", _IMPORT.sub(r"\1\2cccount/\3", found[name]).encode())
+        for name in sorted(wanted)
     }
 
 

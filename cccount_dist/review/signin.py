@@ -76,6 +76,15 @@ class Door:
             return HTTPException(429, "too many attempts: wait a minute", headers={"Retry-After": str(math.ceil(wait))})
         return HTTPException(401, reason)
 
+    def somebody(self, request: Request) -> str:
+        """Return who a request is from; whoever has not signed in is refused."""
+        name = self.who(request.cookies.get(COOKIE))
+        if name is None and COOKIE in request.cookies:
+            raise self.refusal(address_of(request), "sign in first")
+        if name is None:
+            raise HTTPException(401, "sign in first")
+        return name
+
     def who(self, token: str | None) -> str | None:
         was_open, self._was_open = self._was_open, self.is_open
         if self._was_open:

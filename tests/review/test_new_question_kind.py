@@ -171,7 +171,7 @@ def test_a_pack_has_it_too(browser: Browser, workspace: Workspace, tmp_path: Pat
 
 def test_a_script_may_import_in_its_own_way() -> None:
     source = 'import { choice } from \'./choices.js\';\nimport "./sheets.js";\nconst from = "./else.js";\n'
-    (address,) = _modules({"own.js": source, "notes.txt": "", "progress.js": ""}).values()
+    (address,) = _modules({"own.js": source, "notes.txt": "", "progress.js": ""}, ["own.js"]).values()
     packed = base64.b64decode(address.partition(",")[2]).decode()
     assert packed == source.replace("'./choices", "'cccount/choices").replace('"./sheets', '"cccount/sheets')
 

@@ -7,6 +7,7 @@ A replaced answer to a sheet that counted already makes the book again from the 
 somebody looks. Time of a glance: the rows that it touched, O(32 n) for the choice, and now and then a fit (`fitting.py`).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
@@ -24,7 +25,7 @@ from storage.errors import InputError
 ResultT = TypeVar("ResultT")
 
 
-class SheetSampler(Generic[ResultT]):
+class SheetSampler(ABC, Generic[ResultT]):
     """Asks sheets, and takes their answers in.
 
     Parameters
@@ -43,20 +44,20 @@ class SheetSampler(Generic[ResultT]):
         self._outside: dict[tuple[int, int], bool | None] = {}  # what was heard from elsewhere since
         self._next: State | None = None
 
+    @abstractmethod
     def result(self) -> ResultT:
         """Return what is known by now."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _chosen(self, state: State) -> tuple[State, Sheet | None]:
         """Return the next sheet, None if nothing is worth a glance, and the state that it is asked from."""
-        raise NotImplementedError
 
     # -- the sampler's protocol ---------------------------------------------------------------------------------------
 
     def ask(self, limit: int) -> Sequence[Question]:
         """Return up to `limit` sheets: about different clusters and items, as far as there are enough."""
         state, found = self._look(), list[Question]()
-        room = min(limit, self._most_open - len(state.open))
+        room, names = min(limit, self._most_open - len(state.open)), self._present.tolist()
         for _ in range(room):
             chosen, sheet = self._chosen(state)
             if sheet is None:
@@ -67,7 +68,7 @@ class SheetSampler(Generic[ResultT]):
             asked(state, sheet)
             renewed(state)
             self._pages += [sheet.page] * len(sheet.cells)
-            found += sheet.questions(self._present.tolist())
+            found += sheet.questions(names)
         return found
 
     def preview(self, limit: int) -> Sequence[Question]:

@@ -1,25 +1,13 @@
 // The contact sheet of a subclustering campaign: everything at a glance, and what an item or a picture is most like.
 
-import { element, find, nameTag, useTheme } from "./elements.js";
+import { element, find, nameTag, titled, useTheme } from "./elements.js";
+import { call, offerCampaigns } from "./serverpages.js";
 
 const SIDE = 384; // pixels of a picture that is searched for: encoders look at less
 const QUALITY = 0.85;
 let campaign = null;
 let sheets = []; // { section, ids }
 let [one, many] = ["subcluster", "subclusters"]; // what the user calls them
-const titled = (word) => word.charAt(0).toUpperCase() + word.slice(1);
-
-async function call(path, body) {
-  const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
-  const response = await fetch(path, { credentials: "same-origin", cache: "no-store", ...sent });
-  if (response.status === 401) {
-    location.replace("/");
-    throw new Error("sign in first");
-  }
-  const told = await response.json();
-  if (!response.ok) throw new Error(typeof told.detail === "string" ? told.detail : `the server says ${response.status}`);
-  return told;
-}
 
 const address = (what) => `/api/${encodeURIComponent(campaign)}/${what}`;
 const say = (text) => {
@@ -33,14 +21,8 @@ async function start() {
     find("headline").textContent = "No subclusters yet";
     return;
   }
-  const wanted = new URLSearchParams(location.search).get("campaign");
-  campaign = names.includes(wanted) ? wanted : names[0];
-  const choice = find("campaign");
-  choice.replaceChildren(...names.map((name) => element("option", { value: name }, name)));
-  choice.disabled = names.length < 2;
-  choice.value = campaign;
-  choice.addEventListener("change", () => {
-    campaign = choice.value;
+  campaign = offerCampaigns(names, (name) => {
+    campaign = name;
     void draw();
   });
   find("text").addEventListener("input", filter);

@@ -18,6 +18,9 @@ export function nameTag(name) {
   return element("span", { class: "name", title: name }, element("bdi", {}, name));
 }
 
+/** With a capital. */
+export const titled = (word) => word.charAt(0).toUpperCase() + word.slice(1);
+
 export function find(id) {
   return document.getElementById(id);
 }

@@ -1,6 +1,7 @@
 // Individuals: a gallery, one of them with all its pictures, and corrections by hand. Every correction can be taken back.
 
-import { dateOf, element, find, nameTag, useTheme } from "./elements.js";
+import { dateOf, element, find, nameTag, titled, useTheme } from "./elements.js";
+import { call, offerCampaigns } from "./serverpages.js";
 
 const STEP = 120; // cards that are shown at once
 const TOAST = 12_000; // milliseconds in which an undo is offered
@@ -13,22 +14,9 @@ let forgetting = null;
 let [one, many] = ["individual", "individuals"];
 
 const address = (rest = "") => `/api/${encodeURIComponent(campaign)}/individuals${rest}`;
-const titled = (word) => word.charAt(0).toUpperCase() + word.slice(1);
 const plural = (count, word) => `${count.toLocaleString("en")} ${count === 1 ? word : `${word}s`}`;
 const titleOf = (about) => about.name ?? `${titled(one)} ${about.individual}`;
 const day = (text) => (text ? new Date(text).toLocaleDateString(undefined, { dateStyle: "medium", timeZone: "UTC" }) : null);
-
-async function call(path, body) {
-  const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
-  const response = await fetch(path, { credentials: "same-origin", cache: "no-store", ...sent });
-  if (response.status === 401) {
-    location.replace("/");
-    throw new Error("sign in first");
-  }
-  const answer = await response.json();
-  if (!response.ok) throw new Error(typeof answer.detail === "string" ? answer.detail : `the server says ${response.status}`);
-  return answer;
-}
 
 async function start() {
   useTheme();
@@ -38,14 +26,8 @@ async function start() {
     find("below").textContent = "Individuals are here as soon as a campaign has groups: cccount cluster, or cccount count.";
     return;
   }
-  const wanted = new URLSearchParams(location.search).get("campaign");
-  campaign = names.includes(wanted) ? wanted : names[0];
-  const choice = find("campaign");
-  choice.replaceChildren(...names.map((name) => element("option", { value: name }, name)));
-  choice.disabled = names.length < 2;
-  choice.value = campaign;
-  choice.addEventListener("change", () => {
-    campaign = choice.value;
+  campaign = offerCampaigns(names, (name) => {
+    campaign = name;
     location.hash = "";
     void refresh();
   });

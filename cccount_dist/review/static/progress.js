@@ -1,6 +1,7 @@
 // The progress page: what the answers say so far, what is still needed, and how far people can be relied on.
 
-import { element, find, useTheme } from "./elements.js";
+import { element, find, titled, useTheme } from "./elements.js";
+import { offerCampaigns } from "./serverpages.js";
 import { Server, SignedOut } from "./transport.js";
 
 const EVERY = 10_000; // milliseconds
@@ -35,13 +36,8 @@ async function start() {
     find("headline").textContent = "No campaign yet";
     return;
   }
-  const wanted = new URLSearchParams(location.search).get("campaign");
-  campaign = names.includes(wanted) ? wanted : names[0];
-  find("campaign").replaceChildren(...names.map((name) => element("option", { value: name }, name)));
-  find("campaign").disabled = names.length < 2;
-  find("campaign").value = campaign;
-  find("campaign").addEventListener("change", () => {
-    campaign = find("campaign").value;
+  campaign = offerCampaigns(names, (name) => {
+    campaign = name;
     void refresh();
   });
   await refresh();
@@ -83,7 +79,7 @@ function drawResult({ result, headline, epoch, noun: [one, many] }) {
   const range = find("range");
   range.hidden = true;
   if (!result || !("estimate" in result)) {
-    find("headline").textContent = headline.charAt(0).toUpperCase() + headline.slice(1);
+    find("headline").textContent = titled(headline);
     find("below").textContent = result ? "so far, from the answers that were taken in" : "It appears after the first answers are taken in.";
   } else if (result.estimate === null) {
     find("headline").textContent = "No estimate yet";
