@@ -6,7 +6,7 @@
     python -m benchmarks.papers --list
 
 Finished measurements are lines in the folder of results; `NAME.md` is the table, `NAME.svg` the plot (extra `benchmarks`). A case
-whose data are not in the folder is left out. docs/papers.md says what stands for what.
+whose data are not in the folder is left out. docs/evidence/papers.md says what stands for what.
 """
 
 import argparse
