@@ -5,6 +5,8 @@ BIN    := $(VENV)/bin
 # No telemetry, and never a hidden Prefect server (docs/how-to/prefect.md).
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
+# Whoever has switched compiled modules off pays for them in every process that a test starts: a minute and more.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help setup demo test lint types unit audit faults attack weeks memory papers kernels clean
 help:            ## this list
