@@ -43,7 +43,7 @@ weeks: setup     ## the long form of the campaign of two weeks in small: three p
 	CCCOUNT_TWO_WEEKS=long $(BIN)/pytest tests/review/test_two_weeks.py
 
 memory: setup    ## what every command takes, measured, beside what it says before it starts; about two minutes, alone on the machine
-	CCCOUNT_MEMORY=1 $(BIN)/pytest -n 0 tests/cccount_dist/test_taken.py
+	CCCOUNT_TAKEN=long $(BIN)/pytest -n 0 tests/cccount_dist/test_taken.py
 
 kernels:         ## forget compiled kernels: numba does not notice when a file that a kernel imports has changed
 	find storage cccount_dist flows tests benchmarks -name '*.nb[ic]' -delete
