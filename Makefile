@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-# No telemetry, and never a hidden Prefect server (docs/prefect.md).
+# No telemetry, and never a hidden Prefect server (docs/how-to/prefect.md).
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 
@@ -34,9 +34,9 @@ unit: setup      ## every test, a file at a time in each process
 
 audit: setup     ## known vulnerabilities of the pinned versions, where an advisory database can be reached
 	infra/audit $(BIN)
-faults: setup    ## the long form of the fault suite: 200 faults, about half an hour; writes docs/faults.md
+faults: setup    ## the long form of the fault suite: 200 faults, about half an hour; writes docs/evidence/faults.md
 	$(BIN)/python -m tests.faults --faults 200
-attack: setup    ## the long form of the attacks on the review server, about five minutes; writes docs/attack.md
+attack: setup    ## the long form of the attacks on the review server, about five minutes; writes docs/evidence/attack.md
 	$(BIN)/python -m tests.attack
 
 weeks: setup     ## the long form of the campaign of two weeks in small: three people at their own pace, about ten minutes

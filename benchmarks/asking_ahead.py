@@ -1,6 +1,7 @@
 """What it costs in questions that they lie ready for k people before all answers are in.
 
-    python -m benchmarks.asking_ahead [--people 1 3 10] [--answers 300] [--seeds 5] [--case pairs …] [--write docs/waiting.md]
+    python -m benchmarks.asking_ahead [--people 1 3 10] [--answers 300] [--seeds 5] [--case pairs …]
+        [--write docs/evidence/waiting.md]
 
 No server: a sampler, the rule by which the engine keeps questions ready (`campaign/activity.for_the_desk`), and answers in the
 order in which the desk hands questions out, always right. What the closure knows by then is free, as in a campaign. The reference

@@ -3,7 +3,7 @@ whether a locality order pays.
 
     python -m benchmarks.neighbors                 everything: about half an hour on two cores, 3 repetitions
     python -m benchmarks.neighbors --scale 0.1     a tenth of the items: a minute, to see that it runs
-    python -m benchmarks.neighbors --write         also puts the tables into docs/neighbors.md
+    python -m benchmarks.neighbors --write         also puts the tables into docs/explanation/neighbors.md
 
 Medians, and ratios of what ran in the same repetition, one after the other. Needs faiss (the extra `approximate`).
 """
@@ -40,7 +40,7 @@ from storage.schema import COLLECTION, EMBEDDINGS
 from storage.workspace import Workspace
 
 K = 50
-PAGE = Path(__file__).parent.parent / "docs" / "neighbors.md"
+PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "neighbors.md"
 
 
 def vectors(items: int, dimensions: int) -> NDArray[np.float32]:
@@ -293,7 +293,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies every n")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", choices=["kernel", "peers", "growth", "approximate", "order"], action="append")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/neighbors.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/explanation/neighbors.md")
     chosen = parser.parse_args()
 
     def n(items: int) -> int:

@@ -1,4 +1,4 @@
-"""docs/papers.md says only what is there: every file, function and test exists, and every command is a real one."""
+"""docs/evidence/papers.md says only what is there: every file, function and test exists, and every command is a real one."""
 
 import re
 import shlex
@@ -18,7 +18,7 @@ from cccount_dist.sampling.methods import METHODS
 from flows.commands.cli import make_app
 
 ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs/papers.md").read_text()
+PAGE = (ROOT / "docs/evidence/papers.md").read_text()
 HEAD = ["in the paper", "file and function", "test", "command", "printed", "ours"]
 ROWS = [
     [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]

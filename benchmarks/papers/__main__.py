@@ -6,7 +6,7 @@
     python -m benchmarks.papers --list
 
 Finished measurements are lines in the folder of results, tables are `NAME.md` beside them. A case whose data are not in the
-folder is left out. docs/papers.md says what stands for what.
+folder is left out. docs/evidence/papers.md says what stands for what.
 """
 
 import argparse
