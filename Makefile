@@ -45,7 +45,7 @@ weeks: setup     ## the long form of the campaign of two weeks in small: three p
 	CCCOUNT_TWO_WEEKS=long $(BIN)/pytest tests/review/test_two_weeks.py
 
 memory: setup    ## what every command takes, measured, beside what it says before it starts; about two minutes, alone on the machine
-	CCCOUNT_MEMORY=1 $(BIN)/pytest -n 0 tests/cccount_dist/test_taken.py
+	CCCOUNT_TAKEN=long $(BIN)/pytest -n 0 tests/cccount_dist/test_taken.py
 
 papers: setup    ## run every command of docs/evidence/papers.md, about three minutes
 	CCCOUNT_PAPERS=1 $(BIN)/pytest -n 0 tests/flows/test_paper_commands.py
