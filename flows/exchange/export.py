@@ -8,6 +8,7 @@ a spreadsheet would run as a formula goes out with an apostrophe in front. Time 
 import csv
 import io
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,12 +21,15 @@ from cccount_dist.embedding.address import Address
 from cccount_dist.individuals.census import Census, Individuals
 from cccount_dist.individuals.roster import Individual, encounters_of
 from cccount_dist.individuals.spoken import answers_about
+from cccount_dist.taken import require_for
 from flows.exchange.csvfiles import csv_bytes, guarded
 from flows.exchange.individuals import COLUMNS, flattened, individual_rows, written
 from storage.errors import InputError
 from storage.objects import explained
 from storage.reading import read_regular, reading, require_file
 
+_MOST_DAYS = 36_600  # of an occasion
+_MOST_OCCASIONS = 10_000  # 27 years of days: each is a column of every history
 _TOKEN = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -84,12 +88,13 @@ def export(
     """Write the individuals of a campaign in one of `FORMATS`; nothing is written over."""
     if form not in FORMATS:
         raise InputError(f"--format takes {', '.join(FORMATS)}, not {form!r}")
-    if occasion_days < 1:
-        raise InputError(f"an occasion has at least 1 day, not {occasion_days}")
+    if not 1 <= occasion_days <= _MOST_DAYS:
+        raise InputError(f"an occasion has 1 to {_MOST_DAYS:,} days, not {occasion_days}")
     target = Path(to)
-    if target.exists():
+    if os.path.lexists(target):
         raise InputError(f"{to} is there already: name another place, or move it away")
     opened = Individuals.open(workspace, campaign)
+    require_for("export", opened.workspace, opened.folder.name)
     uris = opened.workspace.collection().table.column("uri").to_pylist()
     original = None if package is None else Path(package)
     source = Source(opened, opened.census(gap_minutes), gap_minutes, occasion_days, original, uris)
@@ -158,7 +163,7 @@ def _camtrap(source: Source) -> Written:
     observations = package / "observations.csv"
     with reading(observations):
         rows = list(csv.reader(io.StringIO(read_regular(observations).decode("utf-8-sig"), newline="")))
-        header = rows[0]
+        header = rows[0] if rows else []
         if "individualID" not in header:
             raise InputError(f"{observations} has no column individualID: is it a package of Camtrap DP 1.0?")
         column = header.index("individualID")
@@ -227,6 +232,12 @@ def _captures(source: Source) -> tuple[list[tuple[Individual, int, str]], str]:
     if not timed:
         raise InputError("no picture has a time: capture histories need one (`cccount init --manifest`, column taken_at)")
     first: date = min(day for _, day, _ in timed)
+    last = max(day for _, day, _ in timed)
+    if (occasions := (last - first).days // source.occasion_days + 1) > _MOST_OCCASIONS:
+        raise InputError(
+            f"from {first} to {last} there are {occasions:,} occasions, and at most {_MOST_OCCASIONS:,} can be written: make"
+            " them longer with --occasion-days, or see whether those times are right (`cccount individuals` lists them)"
+        )
     caught = [(one, (day - first) // timedelta(days=source.occasion_days) + 1, place) for one, day, place in timed]
     left = len(source.pictures) - len(timed)
     note = f"occasions of {source.occasion_days} day{'' if source.occasion_days == 1 else 's'} from {first}"
