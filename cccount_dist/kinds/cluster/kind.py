@@ -32,6 +32,7 @@ class ClusterKind(CampaignKind[ClusterOptions]):
     name = KIND
     doing = "Grouping"
     nothing_yet = "No groups yet"
+    keeps_sides = True
     help = """Give every item its group, from as few questions as possible; labels.parquet is the result.
 
     Most methods ask whether two items are the same. iu-red asks how similar they are, on a scale, and needs neither embeddings
