@@ -73,6 +73,7 @@ class CountKind(CampaignKind[CountOptions]):
         self, folder: "CampaignFolder", reached: "Progress[CountResult]", inputs: "Inputs", *, opening: bool
     ) -> CountOutcome:
         from cccount_dist.campaign.effort import measured_costs
+        from cccount_dist.campaign.sidesread import sides_of
         from cccount_dist.counting.forecast import forecast_questions
 
         settings, goal, result = folder.settings(), folder.goal(), reached.result
@@ -100,6 +101,7 @@ class CountKind(CampaignKind[CountOptions]):
             contradictions=reached.contradictions,
             workspace=folder.workspace.location,
             noun=goal.noun,
+            sides_found=sides_of(folder, inputs),
         )
 
     def brief(self, row: Mapping[str, Any]) -> str:

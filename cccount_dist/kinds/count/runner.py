@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cccount_dist.campaign.inputs import neighbor_lists
 from cccount_dist.campaign.runner import CampaignRunner, State
+from cccount_dist.campaign.sidewords import SIDES_FILE
 from cccount_dist.clustering.result import numbered
 from cccount_dist.counting.forecast import forecast_questions
 from cccount_dist.counting.grown import remembered, with_earlier
@@ -18,6 +19,7 @@ from cccount_dist.counting.methods import counting_method, make_counter
 from cccount_dist.counting.placing.underway import EAGER
 from cccount_dist.counting.result import CountResult, Placed
 from cccount_dist.counting.sided import SidedCount, check_sided
+from cccount_dist.individuals.sides import side_figures
 from cccount_dist.sampling.checked import CheckedAnswers
 from cccount_dist.sampling.ledger import LoggedAnswer
 from cccount_dist.sampling.sided import Part, side_lists
@@ -162,6 +164,8 @@ class CountRunner(CampaignRunner[CountResult]):
         self.folder.write_result(DETAILS, json.dumps(self._details(result), indent=1).encode())
         if state != "running" and isinstance(self.sampler, Placed):
             self._write_seen(self.sampler.partition())
+            if self.inputs.sides is not None and (found := side_figures(self.folder, result)) is not None:
+                self.folder.write_result(SIDES_FILE, found.stored())
 
     def _write_seen(self, clusters: Sequence[Sequence[int]]) -> None:
         """Write which items were seen together; -1 for those that were not drawn."""
