@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,7 @@ from cccount_dist.individuals.statements import Pair
 from cccount_dist.sampling.ledger import CORRECTION, OUTSIDE, LoggedAnswer, is_correction, is_flag
 from cccount_dist.taken import require_for
 from storage.campaigns import CampaignFolder
+from storage.collection import Collection
 from storage.counted import parquet_rows
 from storage.errors import ConflictError, InputError, StoreError, WorkspaceError
 from storage.individuals import (
@@ -158,7 +159,7 @@ class Individuals:
                 heard.answers,
                 described,
                 known=known,
-                sides={row["item"]: row["side"] for row in catalogue if row["side"]},
+                sides=_sides(collection, catalogue),
                 gap_minutes=gap_minutes,
             )
             ungrouped = int((kept < 0).sum())
@@ -420,6 +421,12 @@ def default_campaign(workspace: Workspace) -> str:
             f"`cccount count {workspace.location}`, which shows the ones that it saw"
         )
     return max(with_groups)[-1]
+
+
+def _sides(collection: Collection, catalogue: Sequence[Mapping[str, Any]]) -> dict[int, str]:
+    """The side that each picture shows: what the collection says, else what a catalogue does."""
+    said = {int(row["item"]): str(row["side"]) for row in catalogue if row["side"]}
+    return said | {item: side for item, side in enumerate(collection.sides()) if side is not None}
 
 
 def _source(what: str) -> str:
