@@ -1,7 +1,7 @@
 """Everything that cccount stores in a workspace, declared; and the walk over all of it that `cccount verify` is.
 
-`python -m storage.inventory` prints the table of `docs/workspace.md`. Time of the walk: every stored byte is read once (the log
-of a campaign some times); memory: the names of all keys, and what `checks.py` says of each kind.
+`python -m storage.inventory` prints the table of `docs/reference/workspace.md`. Time of the walk: every stored byte is read
+once (the log of a campaign some times); memory: the names of all keys, and what `checks.py` says of each kind.
 """
 
 import itertools
@@ -288,7 +288,7 @@ def _pictures(place: Place) -> set[str]:
 
 
 def as_table() -> str:
-    """Return the table of everything declared, for `docs/workspace.md`."""
+    """Return the table of everything declared, for `docs/reference/workspace.md`."""
     lines = ["| key | what it is | written by | comes back |", "|---|---|---|---|"]
     for stored in STORED:
         keys = "<br>".join(f"`{pattern}`" for pattern in stored.patterns)

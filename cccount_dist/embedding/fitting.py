@@ -3,7 +3,7 @@
 A row is centred, turned into its K first principal components and made a unit row p; from these it becomes the unit row of
 (p - centre) @ matrix, where the matrix makes what mutual near neighbours differ by count equally in all directions
 (`similarity/whitening.py`). Neighbours are looked for twice: among the p, and once more in the space of the first matrix.
-K and the shrinkage follow the number of items: too many directions harm a small collection (docs/embedding.md has the figures).
+K and the shrinkage follow the number of items: too many directions harm a small collection (docs/evidence/embedding.md).
 Time O(n d²) or O(n² d), whichever is less, for the components; the neighbours take O(n² K). Memory O(min(n, d) d).
 """
 

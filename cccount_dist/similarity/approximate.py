@@ -2,7 +2,8 @@
 
 faiss makes the centres and finds those near an item (`coarse.py`). An item is compared with the items of its PROBES nearest lists
 only; each comparison is as exact as in the exact pass. Tasks take all items of some neighbouring lists at once, so that a list is
-one matrix product for everybody who looks at it: faiss's own list scan is slower at the same recall (docs/neighbors.md).
+one matrix product for everybody who looks at it: faiss's own list scan is slower at the same recall
+(docs/explanation/neighbors.md).
 Time O(n √n d); memory O(T d) for a task of T items, and O(n k) once, to put the results in order.
 """
 

@@ -296,8 +296,10 @@ def test_the_files_of_a_kind_that_somebody_adds_are_checked_like_all_others(copy
 
 
 def test_the_documentation_has_the_table_of_the_registry() -> None:
-    text = (ROOT / "docs/workspace.md").read_text()
+    text = (ROOT / "docs/reference/workspace.md").read_text()
     for thing in STORED:
         for pattern in thing.patterns:
-            assert f"`{pattern}`" in text, f"{pattern}: put the output of `python -m storage.inventory` into docs/workspace.md"
+            assert f"`{pattern}`" in text, (
+                f"{pattern}: put the output of `python -m storage.inventory` into docs/reference/workspace.md"
+            )
     assert inventory.as_table() in text
