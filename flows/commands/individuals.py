@@ -172,6 +172,23 @@ def no_animal(
 
 
 @individuals_app.command()
+def decide(
+    workspace: Workspace,
+    picture: Picture,
+    other: Annotated[str, typer.Argument(metavar="OTHER", help="The id of another one.", show_default=False)],
+    said: Annotated[str, typer.Argument(metavar="same|different", help="What they are.", show_default=False)],
+    campaign: Campaign = None,
+    annotator: Annotator = "anonymous",
+    json_: Json = False,
+) -> None:
+    """Decide where answers contradict each other. It stands above them; nobody is asked about the pair any more.
+
+    Example: cccount individuals decide census a/017.jpg a/020.jpg different --annotator lea
+    """
+    show(_correcting(workspace, campaign, annotator).decide(picture, other, said), json_)
+
+
+@individuals_app.command()
 def undo(
     workspace: Workspace,
     correction: Annotated[str, typer.Argument(metavar="ID", help="What the correction said.", show_default=False)],
