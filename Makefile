@@ -5,8 +5,10 @@ BIN    := $(VENV)/bin
 # No telemetry, and never a hidden Prefect server (docs/how-to/prefect.md).
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
+# Whoever has switched compiled modules off pays for them in every process that a test starts: a minute and more.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test lint types unit audit faults attack weeks memory kernels clean
+.PHONY: help setup demo test lint types unit audit faults attack weeks memory papers kernels clean
 help:            ## this list
 	@grep -E '^[a-z]+: *.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
@@ -43,8 +45,10 @@ weeks: setup     ## the long form of the campaign of two weeks in small: three p
 	CCCOUNT_TWO_WEEKS=long $(BIN)/pytest tests/review/test_two_weeks.py
 
 memory: setup    ## what every command takes, measured, beside what it says before it starts; about two minutes, alone on the machine
-	CCCOUNT_MEMORY=1 $(BIN)/pytest -n 0 tests/cccount_dist/test_taken.py
+	CCCOUNT_TAKEN=long $(BIN)/pytest -n 0 tests/cccount_dist/test_taken.py
 
+papers: setup    ## run every command of docs/evidence/papers.md, about three minutes
+	CCCOUNT_PAPERS=1 $(BIN)/pytest -n 0 tests/flows/test_paper_commands.py
 kernels:         ## forget compiled kernels: numba does not notice when a file that a kernel imports has changed
 	find storage cccount_dist flows tests benchmarks -name '*.nb[ic]' -delete
 clean: kernels   ## remove what was made here

@@ -61,7 +61,7 @@ PICTURE_SECONDS = 60.0  # that somebody waits for one
 _MOST_PROBLEMS, _LONGEST = 20, 200  # of a refused body, and characters of one
 LONGEST_WAIT = 25.0  # seconds that a request for sheets is held: proxies give up after 30 or more
 LOOK_EVERY = 2.0  # seconds between looks of a held request: questions of a `cccount advance` elsewhere ring no bell
-SHARE_AFTER = 0.15  # seconds without a sheet after which somebody is given one that another person only holds
+SHARE_AFTER = 0.1  # seconds without a sheet after which somebody is given one that another person only holds
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _REFUSED: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem} for status in (400, 401, 403, 404, 413, 415, 422, 429, 503)
@@ -222,7 +222,8 @@ def _reviewing(desks: Desks, door: Door, watcher: Watcher, bell: Bell) -> APIRou
         listening = bell.listen(campaign, at.who)  # before the look: what comes meanwhile is heard
         try:
             given = await look()
-            first, pause = [sheet.id for sheet in given.sheets], SHARE_AFTER
+            first = [sheet.id for sheet in given.sheets]
+            pause = SHARE_AFTER
             while len(first) <= have and given.state in ("running", "waiting") and not bell.is_closed:
                 if (left := ends - time.monotonic()) <= 0:
                     break
@@ -230,9 +231,10 @@ def _reviewing(desks: Desks, door: Door, watcher: Watcher, bell: Bell) -> APIRou
                 if await bell.heard(listening, min(left, pause if empty else LOOK_EVERY)):
                     bell.leave(campaign, at.who, listening)
                     listening = bell.listen(campaign, at.who)
-                given, pause = await look(share=empty), LOOK_EVERY
-                if [sheet.id for sheet in given.sheets] != first:
-                    break
+                given = await look(share=empty)
+                pause = LOOK_EVERY if empty else SHARE_AFTER
+                if [sheet.id for sheet in given.sheets] != first and (given.sheets or empty):
+                    break  # who has just answered their last one is not sent away before others' sheets were looked at
             return given
         finally:
             bell.leave(campaign, at.who, listening)

@@ -18,7 +18,7 @@ from cccount_dist.sampling.questions.kind import QuestionKind
 from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.questions.same import SAME_QUESTION
 from cccount_dist.sampling.settling import Reliability, Verdict, check_overlap, first_votes, most_votes
-from cccount_dist.sampling.types import DIFFERENT, SAME, Answer, Question
+from cccount_dist.sampling.types import DIFFERENT, SAME, Answer, Question, WithdrawnAnswer
 
 INFERRED = "inferred"
 FLAG = "flag"  # somebody found the picture of an item useless: what is asked about it is answered unsure, by nobody
@@ -305,7 +305,7 @@ class Ledger:
         (self._inferred.add if free and free.source == INFERRED else self._inferred.discard)(question_id)
         recalled = free is not None and is_recalled(free.source) and free.source != CLOSED
         (self._recalled.add if recalled else self._recalled.discard)(question_id)
-        if free is not None and (settled is None or votes[0] == free):
+        if free is not None and (settled is None or (votes[0] == free and free.source != CLOSED)):
             told: LoggedAnswer | None = free
         else:
             told = settled
@@ -465,4 +465,5 @@ def _mark(marked: dict[int, None], question_id: int, *, on: bool) -> None:
 
 
 def _event(row: LoggedAnswer) -> Answer:
-    return Answer(row.question_id, row.u, row.v, row.value)
+    kind = WithdrawnAnswer if row.source == CLOSED else Answer
+    return kind(row.question_id, row.u, row.v, row.value)
