@@ -8,6 +8,7 @@ from handbook import commands, jsonfields, registries
 from handbook.markdown import spaced
 
 ROOT = Path(__file__).parent.parent
+_SHIM = "https://unpkg.com/iframe-worker/shim"  # what the offline plugin would load
 GENERATED = {
     "reference/commands.md": commands.page,
     "reference/json.md": jsonfields.page,
@@ -64,6 +65,15 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     return spaced(to_project(markdown, page.file.src_uri))
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Take the script that lets search work from a disk from the site itself."""
+    return output.replace(_SHIM, "../" * page.file.dest_uri.count("/") + "assets/iframe-worker.js")
+
+
+def on_post_template(output: str, **_: Any) -> str:
+    return output.replace(_SHIM, "assets/iframe-worker.js")
 
 
 def from_root(text: str) -> str:
