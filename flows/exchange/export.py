@@ -89,7 +89,7 @@ def export(
     if form not in FORMATS:
         raise InputError(f"--format takes {', '.join(FORMATS)}, not {form!r}")
     if not 1 <= occasion_days <= _MOST_DAYS:
-        raise InputError(f"an occasion has 1 to {_MOST_DAYS:,} days, not {occasion_days}")
+        raise InputError(f"an occasion has at least 1 day, and at most {_MOST_DAYS:,}, not {occasion_days:,}")
     target = Path(to)
     if os.path.lexists(target):
         raise InputError(f"{to} is there already: name another place, or move it away")
@@ -176,8 +176,19 @@ def _camtrap(source: Source) -> Written:
                 filled += 1
     sink = io.StringIO(newline="")
     csv.writer(sink, lineterminator="\n").writerows(rows)
-    files = {path.name: read_regular(path) for path in sorted(package.iterdir()) if path.suffix in (".json", ".csv")}
-    return Written({**files, "observations.csv": sink.getvalue().encode()}, filled)
+    return Written({**_files_of(package), "observations.csv": sink.getvalue().encode()}, filled)
+
+
+def _files_of(package: Path) -> dict[str, bytes]:
+    """The tables of a package as they are; what a link brings in from elsewhere is not the package's to give away."""
+    found = {}
+    for path in sorted(package.iterdir()):
+        if path.suffix in (".json", ".csv"):
+            with reading(path):
+                if not path.resolve().is_relative_to(package.resolve()):
+                    raise InputError(f"{path} is a link to a file outside the package: put the file itself there")
+                found[path.name] = read_regular(path)
+    return found
 
 
 def _darwin_core(source: Source) -> Written:
