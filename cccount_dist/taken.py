@@ -1,7 +1,7 @@
 """What every command takes, declared here once: bytes beyond the process and the mapped vectors; refused where there are fewer.
 
 Upper limits for paths of about a hundred characters; `tests/cccount_dist/test_taken.py` holds them against what is measured, and
-`python -m tests.measured` writes the table in docs/how-to/operations.md. What a sampler takes comes on top (`Method.memory`);
+`python -m tests.measured` writes the table in docs/evidence/memory.md. What a sampler takes comes on top (`Method.memory`);
 what a Dask worker
 takes is looked at by `flows/stages/passes.py`. A command that is not here takes the same whatever the collection.
 Constant time: sizes are read off the ends of the stored files.

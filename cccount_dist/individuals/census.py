@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -23,8 +23,10 @@ from cccount_dist.individuals.roster import GAP_MINUTES, Described, Facts, Indiv
 from cccount_dist.individuals.spoken import NO_ANIMAL, kept_to, spoken
 from cccount_dist.individuals.statements import Pair
 from cccount_dist.sampling.ledger import CORRECTION, OUTSIDE, LoggedAnswer, is_correction, is_flag
+from cccount_dist.sampling.types import DIFFERENT, SAME
 from cccount_dist.taken import require_for
 from storage.campaigns import CampaignFolder
+from storage.collection import Collection
 from storage.counted import parquet_rows
 from storage.errors import ConflictError, InputError, StoreError, WorkspaceError
 from storage.individuals import (
@@ -92,7 +94,7 @@ class Individuals:
     -------
     census() : everybody, as of now
     merge(into, others), split(individual, pictures), move(picture, to), confirm(individual) : corrections by hand
-    not_an_animal(picture), name(individual, text), note(individual, text)
+    not_an_animal(picture), name(individual, text), note(individual, text), decide(picture, other, same)
     undo(id) : take any of these back; each of them returns its id
     write() : individuals.parquet in the results of the campaign
 
@@ -158,7 +160,7 @@ class Individuals:
                 heard.answers,
                 described,
                 known=known,
-                sides={row["item"]: row["side"] for row in catalogue if row["side"]},
+                sides=_sides(collection, catalogue),
                 gap_minutes=gap_minutes,
             )
             ungrouped = int((kept < 0).sum())
@@ -242,6 +244,17 @@ class Individuals:
                 return before
             return self._record(pairs, "confirm", annotator, id)
 
+    def decide(self, picture: int, other: int, same: bool, *, annotator: str, id: str | None = None) -> str:  # noqa: A002, FBT001
+        """Decide a contradiction: two pictures (item numbers) show one individual, or two. It stands above what people answered.
+
+        `individuals.decide(17, 20, same=False, annotator="lea")`
+        """
+        with self._lock:
+            items = self.workspace.collection().items
+            if picture == other or not 0 <= min(picture, other) <= max(picture, other) < items:
+                raise InputError(f"two pictures are decided about, by numbers from 0 to {items - 1:,}: not {picture} and {other}")
+            return self._record([(picture, other, SAME if same else DIFFERENT)], "decision", annotator, id)
+
     def not_an_animal(self, picture: int, *, annotator: str, id: str | None = None) -> str:  # noqa: A002
         """Say that a picture shows no animal: it belongs to nobody, and is asked about no more.
 
@@ -249,6 +262,7 @@ class Individuals:
         """
         own = id or new_id()
         self.campaign.flag(picture, NO_ANIMAL, annotator=annotator, id=own)
+        self._seal()
         return own
 
     def name(self, individual: int, text: str, *, annotator: str, id: str | None = None) -> str:  # noqa: A002
@@ -297,6 +311,7 @@ class Individuals:
             rows = [row for row in ledger.rows() if row.id == id or (row.id.startswith(f"{id}/") and is_correction(row.source))]
             if rows and is_flag(rows[0].source):
                 self.campaign.unflag(id, annotator=annotator, id=own)
+                self._seal()
                 return own
             if not rows or not is_correction(rows[0].source) or rows[0].annotator != annotator:
                 raise InputError(f"{id!r} is no correction of {annotator}'s that still holds in campaign {self.folder.name!r}")
@@ -420,6 +435,12 @@ def default_campaign(workspace: Workspace) -> str:
             f"`cccount count {workspace.location}`, which shows the ones that it saw"
         )
     return max(with_groups)[-1]
+
+
+def _sides(collection: Collection, catalogue: Sequence[Mapping[str, Any]]) -> dict[int, str]:
+    """The side that each picture shows: what the collection says, else what a catalogue does."""
+    said = {int(row["item"]): str(row["side"]) for row in catalogue if row["side"]}
+    return said | {item: side for item, side in enumerate(collection.sides()) if side is not None}
 
 
 def _source(what: str) -> str:

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from cccount_dist.sampling.constraints import Constraints
+from cccount_dist.sampling.constraints import Conflict, Constraints
 from cccount_dist.sampling.questions.kind import QuestionKind
 from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.questions.same import SAME_QUESTION
 from cccount_dist.sampling.settling import Reliability, Verdict, check_overlap, first_votes, most_votes
-from cccount_dist.sampling.types import DIFFERENT, SAME, Answer, Question
+from cccount_dist.sampling.types import DIFFERENT, SAME, Answer, Question, WithdrawnAnswer
 
 INFERRED = "inferred"
 FLAG = "flag"  # somebody found the picture of an item useless: what is asked about it is answered unsure, by nobody
@@ -156,12 +156,25 @@ class Ledger:
     @property
     def contradictions(self) -> int:
         """Questions on which people differ, and answers that disagree with what others imply: kept, for votes to settle."""
-        return len(self._disputed) + len(self.constraints.conflicts)
+        return len(self.disputed) + len(self.conflicts)
 
     @property
     def disputed(self) -> list[int]:
         """Questions on which people differ and nothing is decided."""
-        return list(self._disputed)
+        return [question_id for question_id in self._disputed if self._is_disputed(question_id)]
+
+    @property
+    def conflicts(self) -> list[Conflict]:
+        """Answers that disagree with what others imply, but for those about which somebody decided by hand."""
+        return [one for one in self.constraints.conflicts if not self.constraints.is_decided(one.u, one.v)]
+
+    def _is_disputed(self, question_id: int) -> bool:
+        if question_id not in self._disputed:
+            return False
+        if not self.constraints.corrected:
+            return True
+        row = self._rows[next(iter(self._votes[question_id]))]
+        return not self.constraints.is_decided(row.u, row.v)
 
     @property
     def shared(self) -> list[int]:
@@ -208,10 +221,11 @@ class Ledger:
 
     def wanted(self, question_id: int) -> int:
         """How many more people should be asked; 0 for a question that is settled and undisputed."""
-        if question_id in self._told and question_id not in self._disputed:
+        disputed = self._is_disputed(question_id)
+        if question_id in self._told and not disputed:
             return 0
         given = self.people(question_id)
-        if question_id in self._disputed and given >= most_votes(self.overlap):
+        if disputed and given >= most_votes(self.overlap):
             return 0
         return max(1, self.overlap - given)
 
@@ -305,7 +319,7 @@ class Ledger:
         (self._inferred.add if free and free.source == INFERRED else self._inferred.discard)(question_id)
         recalled = free is not None and is_recalled(free.source) and free.source != CLOSED
         (self._recalled.add if recalled else self._recalled.discard)(question_id)
-        if free is not None and (settled is None or votes[0] == free):
+        if free is not None and (settled is None or (votes[0] == free and free.source != CLOSED)):
             told: LoggedAnswer | None = free
         else:
             told = settled
@@ -465,4 +479,5 @@ def _mark(marked: dict[int, None], question_id: int, *, on: bool) -> None:
 
 
 def _event(row: LoggedAnswer) -> Answer:
-    return Answer(row.question_id, row.u, row.v, row.value)
+    kind = WithdrawnAnswer if row.source == CLOSED else Answer
+    return kind(row.question_id, row.u, row.v, row.value)

@@ -8,6 +8,8 @@ from cccount_dist.campaign.campaign import Campaign, Response
 from cccount_dist.campaign.effort import effort_of
 from cccount_dist.report.wording import people_note
 from cccount_dist.review.desk import Desk
+from cccount_dist.sampling.ledger import CLOSED, LoggedAnswer
+from cccount_dist.sampling.logged import answers_table
 from cccount_dist.sampling.types import Question
 from storage.errors import InputError
 from storage.handouts import read_waits
@@ -203,6 +205,25 @@ def test_votes_about_one_item_stay_together(tmp_path: Path) -> None:
                  Question(2, 3, 50, purpose="vote place"), Question(3, 1, 51, purpose="vote place")]  # fmt: skip
     desk = plain_desk(make_folder(tmp_path, questions))
     assert [sheet.candidates[0].question_id for sheet in desk.take("ana", 4)] == [0, 3, 1, 2]
+
+
+def test_a_pair_that_is_on_somebodys_screen_is_asked_of_others_by_another_number(tmp_path: Path) -> None:
+    """What became needless was taken off the sheet that somebody looked at, and asked again: they were shown it twice."""
+    clock = Clock()
+    folder = make_folder(tmp_path, pairs(6))
+    desk = plain_desk(folder, clock=clock, lease_seconds=60.0)
+    mine = desk.take("ana", 3)
+    desk.take("ben", 1)
+    first = mine[0].candidates[0].question_id
+    folder.log.append_answers(answers_table([LoggedAnswer("closed", first, 0, 1, None, CLOSED, CLOSED)]))
+    ask(folder, [Question(6, 0, 1), Question(7, 4, 5)])  # the pair of the closed one, and one that ana holds by another number
+    shown = [sheet.candidates[0].question_id for sheet in desk.take("ana", 8)]
+    assert not {6, 7} & set(shown)
+    assert len(desk.answer("ana", reply(mine[:1])).stored) == 1, "she is heard"
+    assert {sheet.candidates[0].question_id for sheet in desk.take("ben", 8)} >= {6, 7}
+    settled = Campaign.open(str(tmp_path), "c").ledger.settled(first)
+    assert settled is not None
+    assert settled.annotator == "ana"
 
 
 def test_how_long_people_had_nothing_to_answer_is_kept_and_reported(tmp_path: Path) -> None:
