@@ -153,6 +153,9 @@ COLLECTION = TableSpec("collection", (
     Column("width", pa.int32(), "pixels", required=False),
     Column("height", pa.int32(), "pixels", required=False),
     Column("problem", pa.string(), "why the item has no vector", required=False),
+    Column("side", pa.string(), "the side of the animal that it shows: left, right or other", required=False, later=True),
+    Column("latitude", pa.float64(), "where the picture was taken, in degrees", required=False, later=True),
+    Column("longitude", pa.float64(), "where the picture was taken, in degrees", required=False, later=True),
 ))  # fmt: skip
 
 QUESTIONS = TableSpec("questions", (

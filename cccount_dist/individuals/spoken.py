@@ -18,6 +18,7 @@ from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.ledger import EPOCH, FLAG, INFERRED, OUTSIDE, LoggedAnswer, is_check, is_correction, is_firm, is_flag
 from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.types import DIFFERENT, SAME
+from storage.collection import Collection
 from storage.individuals import read_known_pairs
 from storage.workspace import Workspace
 
@@ -58,11 +59,26 @@ def spoken(workspace: Workspace, campaign: Campaign, others: Sequence[Campaign])
         said.append(Said(pair["u"], pair["v"], pair["value"], pair["origin"], by_hand=True))
         links.note(pair["u"], pair["v"], pair["value"], f"known/{number}", firm=True)
         by_hand |= {pair["u"], pair["v"]}
+    for u, v in of_one_file(workspace.collection()):
+        links.note(u, v, SAME, f"file/{u}", firm=True)
     for _, name, row in corrections:
         said.append(Said(row.u, row.v, float(row.value or 0.0), row.annotator, by_hand=True))
         links.note(row.u, row.v, float(row.value or 0.0), f"{name}/{row.id}", firm=True)
         by_hand |= {row.u, row.v}
     return Spoken(said, links, by_hand, flags)
+
+
+def of_one_file(collection: Collection) -> list[tuple[int, int]]:
+    """Items of one file that show different sides: a picture of both sides shows one animal."""
+    first: dict[str, int] = {}
+    found = []
+    sides = collection.sides()
+    for item, uri in enumerate(collection.table.column("uri").to_pylist() if any(sides) else ()):
+        if uri is not None and sides[item] is not None:
+            before = first.setdefault(uri, item)
+            if sides[before] != sides[item]:
+                found.append((before, item))
+    return found
 
 
 def answers_about(workspace: Workspace, campaign: Campaign, others: Sequence[Campaign]) -> list[Said]:

@@ -108,7 +108,7 @@ def test_intervals_hold_the_truth_in_nineteen_of_twenty_runs() -> None:
     """Seeded runs with 4 % misses and 1 % false marks, most of them in the middle of it.
 
     The long form (`make statistics`) has 100 runs and asks for 0.92; a standard error is 0.022. The short one has the first 30 of
-    them and asks for 23: a coverage of 0.95 gives fewer once in ten thousand times, one of 0.8 in 24 of a hundred, one of 0.6 in 96.
+    them and asks for 23: a coverage of 0.95 gives fewer once in ten thousand times, one of 0.8 in 24 of 100, one of 0.6 in 96.
     """
     held: list[bool] = []
     for seed in range(RUNS):
