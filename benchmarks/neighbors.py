@@ -30,6 +30,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from benchmarks.pasting import paste
 from cccount_dist.similarity.blocks import scores_of
 from cccount_dist.similarity.coarse import learn_centres, near_centres
 from cccount_dist.similarity.grid import grid_for

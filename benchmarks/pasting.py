@@ -41,7 +41,8 @@ def written() -> str:
     asked = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
     revision = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return f"Written {datetime.now(UTC):%Y-%m-%d}, revision {revision}, {_processor()}, {os.cpu_count()} processors, {memory:.0f} GiB."
+    machine = f"{_processor()}, {os.cpu_count()} processors, {memory:.0f} GiB"
+    return f"Written {datetime.now(UTC):%Y-%m-%d}, revision {revision}, {machine}."
 
 
 def _processor() -> str:

@@ -48,7 +48,7 @@ class Constraints:
     def __init__(self) -> None:
         self._supposed: Constraints | None = None  # facts that may be wrong
         self._errors: dict[str, float] = {}  # how often each of them is
-        self._firm: dict[str, None] = {}  # answers that stand above the others, in the order in which they came
+        self._firm: dict[str, tuple[int, int]] = {}  # answers above the others, in the order in which they came, and of what
         self._clear()
 
     def _clear(self) -> None:
@@ -144,7 +144,7 @@ class Constraints:
         whenever it came.
         """
         if firm and answer_id not in self._number:
-            self._firm[answer_id] = None
+            self._firm[answer_id] = min(u, v), max(u, v)
             self._stale = True
         self._write_down(u, v, value, answer_id)
 
@@ -152,6 +152,12 @@ class Constraints:
     def corrected(self) -> bool:
         """Whether a firm answer is among them."""
         return bool(self._firm)
+
+    def is_decided(self, u: int, v: int) -> bool:
+        """Whether what is known of two items is a firm answer about them, or rests on firm answers alone."""
+        if (min(u, v), max(u, v)) in self._firm.values():
+            return True
+        return self.corrected and bool(why := self.why(u, v)) and all(name in self._firm for name in why)
 
     def extend(self, links: Iterable[Link]) -> None:
         """Take many answers in: the same as `add` for each of them in their order, and several times faster."""

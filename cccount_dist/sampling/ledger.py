@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from cccount_dist.sampling.constraints import Constraints
+from cccount_dist.sampling.constraints import Conflict, Constraints
 from cccount_dist.sampling.questions.kind import QuestionKind
 from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.questions.same import SAME_QUESTION
@@ -173,12 +173,25 @@ class Ledger:
     @property
     def contradictions(self) -> int:
         """Questions on which people differ, and answers that disagree with what others imply: kept, for votes to settle."""
-        return len(self._disputed) + len(self.constraints.conflicts)
+        return len(self.disputed) + len(self.conflicts)
 
     @property
     def disputed(self) -> list[int]:
         """Questions on which people differ and nothing is decided."""
-        return list(self._disputed)
+        return [question_id for question_id in self._disputed if self._is_disputed(question_id)]
+
+    @property
+    def conflicts(self) -> list[Conflict]:
+        """Answers that disagree with what others imply, but for those about which somebody decided by hand."""
+        return [one for one in self.constraints.conflicts if not self.constraints.is_decided(one.u, one.v)]
+
+    def _is_disputed(self, question_id: int) -> bool:
+        if question_id not in self._disputed:
+            return False
+        if not self.constraints.corrected:
+            return True
+        row = self._rows[next(iter(self._votes[question_id]))]
+        return not self.constraints.is_decided(row.u, row.v)
 
     @property
     def shared(self) -> list[int]:
@@ -225,10 +238,11 @@ class Ledger:
 
     def wanted(self, question_id: int) -> int:
         """How many more people should be asked; 0 for a question that is settled and undisputed."""
-        if question_id in self._told and question_id not in self._disputed:
+        disputed = self._is_disputed(question_id)
+        if question_id in self._told and not disputed:
             return 0
         given = self.people(question_id)
-        if question_id in self._disputed and given >= most_votes(self.overlap):
+        if disputed and given >= most_votes(self.overlap):
             return 0
         return max(1, self.overlap - given)
 

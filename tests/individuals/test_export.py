@@ -67,8 +67,6 @@ def test_a_camtrap_package_goes_out_as_it_came_but_for_who_is_on_the_pictures(in
     ]
     (package / "observations.csv").write_text("\n".join(lines) + "\n")
     place = individuals.workspace.location
-    with pytest.raises(InputError, match="--package"):
-        export(place, "camtrap-dp", str(tmp_path / "none"))
     assert export(place, "camtrap-dp", str(tmp_path / "out"), package=str(package)).rows == 2
     assert (tmp_path / "out/observations.csv").read_text().splitlines() == [
         lines[0], "o1,p0.jpg,'=Luna,2.5", "o2,p3.jpg,individual-2,-1", lines[3],
@@ -110,5 +108,16 @@ def test_what_cannot_be_exported_says_what_to_do(individuals: Individuals, tmp_p
         export(place, "excel", str(tmp_path / "x"))
     with pytest.raises(InputError, match="at least 1 day"):
         export(place, "mark", str(tmp_path / "x"), occasion_days=0)
-    assert set(FORMATS) >= {"csv", "camtrap-dp", "darwin-core", "secr", "mark", "wildlife-datasets", "coco", "pairs"}
+    with pytest.raises(InputError, match="secr or mark"):
+        export(place, "csv", str(tmp_path / "x"), draws=3)
+    with pytest.raises(InputError, match="0 to 1,000"):
+        export(place, "mark", str(tmp_path / "x"), draws=-1)
+    for first, last, says in (
+        ("May", None, "2026-05-01"), ("2026-06-01", "2026-05-01", "in order"), ("2030-01-01", "2030-01-02", "no picture was"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=says):
+            export(place, "mark", str(tmp_path / "x"), first_day=first, last_day=last)
+    assert set(FORMATS) == {
+        "csv", "camtrap-dp", "darwin-core", "secr", "mark", "wildlife-datasets", "fiftyone", "coco", "pairs",
+    }  # fmt: skip
     assert not (tmp_path / "x").exists()

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.csv
@@ -163,7 +164,7 @@ def resolve(name: str, root: Path | str, where: str) -> str:
     '/data/b.jpg'
     """
     if name.startswith("file://"):
-        name = name.removeprefix("file://")
+        name = unquote(name.removeprefix("file://"))
     if is_remote(name):
         return name
     if "://" in name:
