@@ -5,7 +5,7 @@
     … --steady 20 30            columns of that table: where `steady` would
     … --ablation                variants of APC instead
     … --learn-up-to 0           as if every set had more items than those up to which `evidence` learns its space anew
-    … --write NAME              put the table into docs/explanation/grouping.md (NAME-stop: the second one)
+    … --write NAME              put the table into docs/evidence/grouping.md (NAME-stop: the second one)
 
 Prints a markdown table; a set whose file is not in the folder is left out, and said so. A seed is another order of the items and
 another draw of the wrong answers. `start` is the ARI before the first question, `lowest` and `best` the lowest and best ARI at
@@ -33,7 +33,7 @@ from cccount_dist.sampling.types import Answer
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from cccount_dist.similarity.metrics import prepare
 
-PAGE = Path("docs/explanation/grouping.md")
+PAGE = Path("docs/evidence/grouping.md")
 Parameters = Mapping[str, str | int | float | bool]
 ABLATION: dict[str, Parameters] = {
     "both, the default": {},
