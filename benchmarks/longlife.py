@@ -238,9 +238,7 @@ def main() -> None:
             place = prepared(folder, chosen.items, chosen.dimensions)
             print("\n".join(steps(place, method, chosen.answers, replays=not chosen.no_replays)), flush=True)
         if chosen.review:
-            print(
-                "\n| answers before | start of `cccount review` | answer, p99 | eight sheets, p99 | work for each answer | answers |"
-            )
+            print("\n| answers before | start of `cccount review` | answer, p99 | eight sheets, p99 | work an answer | answers |")
             print("|---:|---:|---:|---:|---:|---:|")
             print("\n".join(review(folder, chosen.review)), flush=True)
     print(f"\nn = {chosen.items:,}, d = {chosen.dimensions}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores at the end.")
