@@ -71,7 +71,8 @@ class Queue:
         not seen it, it comes to them again, when they have nothing else to answer (`has_some`: they have): somebody else may come
         meanwhile. So does a pair that lies before them by another number (`before_them`: pair -> that number).
         Sheets that people have at the same time are about different clusters as long as there are such: what one of them says may
-        make the other needless. Of questions about the same two sets of items that are known to be one each, the later ones wait until the others are through: most of them follow from the first.
+        make the other needless. Of questions about the same two sets of items that are known to be one each, the later
+        ones wait until the others are through: most of them follow from the first.
         """
         questions, seen = self._reading.questions, self._reading.seen
         later: list[int] = []
