@@ -23,11 +23,10 @@ SETTINGS: dict[str, dict[str, object]] = {
 def made(seed: int, *, animals: int = 80, kinds: tuple[float, float, float] = (1.0, 1.0, 0.5), rates: str = "gamma"):  # type: ignore[no-untyped-def]
     """Return how many animals were met, and what a perfect grouping knows."""
     rng = np.random.default_rng(seed)
-    own = {
-        "gamma": lambda: rng.gamma(2.0, 0.5, animals),
-        "lognormal": lambda: rng.lognormal(-0.32, 0.8, animals),
-        "even": lambda: np.ones(animals),
-    }[rates]()
+    if rates == "gamma":
+        own = rng.gamma(2.0, 0.5, animals)
+    else:
+        own = rng.lognormal(-0.32, 0.8, animals) if rates == "lognormal" else np.ones(animals)
     met = rng.poisson(own[:, None] * np.array(kinds))
     seen = met[met.sum(axis=1) > 0].tolist()
     groups: list[Meetings] = []

@@ -282,6 +282,8 @@ KNOWN_PAIRS = TableSpec("pairs", (
     Column("v", pa.int64(), "item"),
     Column("value", pa.float64(), "1 same, 0 different"),
     Column("origin", pa.string(), "the file that says so"),
+    Column("error", pa.float64(), "how often such a fact is wrong; empty: it is certain", required=False, later=True),
+    Column("reason", pa.string(), "why it is believed, as the log of a campaign says it", required=False, later=True),
 ))  # fmt: skip
 
 NEXT = TableSpec("next", (

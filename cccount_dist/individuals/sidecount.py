@@ -11,6 +11,7 @@ the interval comes from simulated collections of the same parameters, fitted aga
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +86,7 @@ def _log_met(counts: NDArray[np.int64], rates: NDArray[np.float64], even: float)
     return found
 
 
-def _fit(whole: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]) -> _Model:
+def _fit(whole: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64], begin: _Model | None = None) -> _Model:
     """Return the parameters under which the groups are likely: a composite likelihood, for left and right groups may be one."""
     met = len(whole) + len(left) + len(right)
     unique = [np.unique(counts, axis=0, return_counts=True) for counts in (whole, left[:, None], right[:, None])]
@@ -105,7 +106,9 @@ def _fit(whole: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.in
         return float(-(found + met * np.log(now.animals)) + 0.5 * ((log[0] - _PRIOR[0]) / _PRIOR[1]) ** 2)
 
     mean = [max(float(counts.mean()) if len(counts) else 0.1, 0.1) for counts in (left, right, whole[:, 2])]
-    found = minimize(cost, np.log([1.5, *mean]), method="L-BFGS-B", bounds=[(-2.0, 4.0), *[(-6.0, 6.0)] * 3])
+    start = [1.5, *mean] if begin is None else [begin.even, *begin.rates]
+    options: Any = {"ftol": 1e-6} if begin is None else {"ftol": 1e-4}  # beside its likely error a simulated fit may be rough
+    found = minimize(cost, np.log(start), method="L-BFGS-B", bounds=[(-2.0, 4.0), *[(-6.0, 6.0)] * 3], options=options)
     return model(found.x)
 
 
@@ -130,7 +133,7 @@ def _error(model: _Model, rng: np.random.Generator) -> float | None:
         return None
     left, right = (once[once[:, kind] > 0, kind] for kind in (0, 1))
     true = int(((once[:, 0] > 0) & (once[:, 1] > 0)).sum())
-    found = min(_hidden(_fit(whole, left, right)), float(min(len(left), len(right))))
+    found = min(_hidden(_fit(whole, left, right, model)), float(min(len(left), len(right))))
     return found - true
 
 

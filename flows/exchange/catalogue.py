@@ -53,7 +53,7 @@ class _Found:
     rejected: list[Rejected] = field(default_factory=list)
 
 
-class _Pictures:
+class Pictures:
     """Finds the item that a file means: by its id, by the end of its path, by the name of its file if only one has it."""
 
     def __init__(self, collection: Collection) -> None:
@@ -76,13 +76,24 @@ class _Pictures:
             )
         raise InputError(f"column {column}: there is no picture {shortened(name)} in the collection: write its id, or its path")
 
+    def of_row(self, row: Row, named: Sequence[str]) -> int:
+        """The picture of a row: the first of its columns that names one; what is wrong is said of the first that is filled."""
+        wrong: InputError | None = None
+        for column in named:
+            if given := text(row.get(column), column):
+                try:
+                    return self.find(given, column)
+                except InputError as error:
+                    wrong = wrong or error
+        raise wrong or InputError(f"column {named[0]} is empty: write the id or the path of a picture")
+
 
 def import_catalogue(workspace: str, file: str) -> CatalogueImported:
     """Bring a catalogue, or pairs, into the workspace."""
     opened, path = Workspace.open(workspace), Path(file)
     origin = check_text(path.absolute().name, "the name of the file", _LONGEST_ORIGIN)
     _require(opened, rows_written(path / _OBSERVATIONS if path.is_dir() else path))
-    pictures, found = _Pictures(opened.collection()), _Found()
+    pictures, found = Pictures(opened.collection()), _Found()
     if path.is_dir():
         with reading(path):
             _take_folder(found, path, pictures)
@@ -133,7 +144,7 @@ def overlap(one: Box, other: Box) -> float:
     return max(wide, 0.0) * max(high, 0.0) / smaller if smaller > 0 else 1.0
 
 
-def _take_folder(found: _Found, folder: Path, pictures: _Pictures) -> None:
+def _take_folder(found: _Found, folder: Path, pictures: Pictures) -> None:
     if (folder / _OBSERVATIONS).is_file():
         rows = read_rows(folder / _OBSERVATIONS, (*PICTURES, *NAMES))
         rows.rows[:] = [(line, row) for line, row in rows.rows if text(row.get("individualid"), "individualID")]
@@ -154,12 +165,12 @@ def _take_folder(found: _Found, folder: Path, pictures: _Pictures) -> None:
             found.rejected.append(Rejected(number, f"{shortened(str(path.relative_to(folder)))}: {error}"))
 
 
-def _take_table(found: _Found, rows: Rows, pictures: _Pictures) -> None:
+def _take_table(found: _Found, rows: Rows, pictures: Pictures) -> None:
     found.rejected += [Rejected(*row) for row in rows.rejected]
     if {"id_u", "id_v"} <= set(rows.columns):
         rows.require(_EXPECTED, "value")
         for line, row in rows.rows:
-            with _naming(found, line):
+            with naming(found.rejected, line):
                 _note_pair(found, row, pictures)
         return
     rows.require(_EXPECTED, *NAMES)
@@ -169,24 +180,24 @@ def _take_table(found: _Found, rows: Rows, pictures: _Pictures) -> None:
     name_column = next(name for name in NAMES if name in columns)
     side_column = next((name for name in SIDES if name in columns), None)
     for line, row in rows.rows:
-        with _naming(found, line):
+        with naming(found.rejected, line):
             _note_row(found, row, pictures, named, name_column, side_column)
 
 
 @contextmanager
-def _naming(found: _Found, line: int) -> Iterator[None]:
+def naming(rejected: list[Rejected], line: int) -> Iterator[None]:
     """Keep what is wrong with a row, with its line, and go on."""
     try:
         yield
     except InputError as error:
-        found.rejected.append(Rejected(line, str(error)))
+        rejected.append(Rejected(line, str(error)))
 
 
-def _note_row(found: _Found, row: Row, pictures: _Pictures, named: list[str], name_column: str, side_column: str | None) -> None:
+def _note_row(found: _Found, row: Row, pictures: Pictures, named: list[str], name_column: str, side_column: str | None) -> None:
     name = text(row.get(name_column), name_column)
     if not name or name.lower() in ("unknown", "nan"):  # wildlife-datasets calls those "unknown": nothing is known of them
         return
-    item = _item(row, pictures, named)
+    item = pictures.of_row(row, named)
     side = text(row.get(side_column), side_column) if side_column else ""
     side = check_text(side, f"column {side_column}: a side", _LONGEST_NAME)
     _note(found, item, _name(name, f"column {name_column}: a name"), side or None)
@@ -196,18 +207,6 @@ def _name(given: str, what: str) -> str:
     return check_text(given, what, _LONGEST_NAME)
 
 
-def _item(row: Row, pictures: _Pictures, named: list[str]) -> int:
-    """The picture of a row: the first of its columns that names one; what is wrong is said of the first that is filled."""
-    wrong: InputError | None = None
-    for column in named:
-        if given := text(row.get(column), column):
-            try:
-                return pictures.find(given, column)
-            except InputError as error:
-                wrong = wrong or error
-    raise wrong or InputError(f"column {named[0]} is empty: write the id or the path of a picture")
-
-
 def _note(found: _Found, item: int, name: str, side: str | None) -> None:
     before = found.pictures.get(item)
     if before is not None and before[0] != name:
@@ -215,7 +214,7 @@ def _note(found: _Found, item: int, name: str, side: str | None) -> None:
     found.pictures[item] = name, side
 
 
-def _note_pair(found: _Found, row: Row, pictures: _Pictures) -> None:
+def _note_pair(found: _Found, row: Row, pictures: Pictures) -> None:
     word = said(row.get("value"))
     value = SAME_QUESTION.read(word) if word else None
     if value not in (SAME, DIFFERENT):
@@ -234,7 +233,7 @@ def _added(
     pictures = {row["item"]: row for row in known.to_pylist()}
     there = pairs.to_pylist()
     truth = Constraints()
-    truth.extend((row["u"], row["v"], row["value"], str(number)) for number, row in enumerate(there))
+    truth.extend((row["u"], row["v"], row["value"], str(number)) for number, row in enumerate(there) if row["error"] is None)
     for item, (name, _) in list(found.pictures.items()):
         if item in pictures and pictures[item]["name"] != name:
             was = pictures[item]["name"]
@@ -277,4 +276,4 @@ def _said(found: _Found, keys: Mapping[str, int], new: Sequence[Mapping[str, obj
         yield u, v, value
 
 
-__all__ = ["BOXES", "import_boxes", "import_catalogue", "overlap"]
+__all__ = ["BOXES", "PICTURES", "Pictures", "import_boxes", "import_catalogue", "naming", "overlap"]

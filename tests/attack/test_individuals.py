@@ -60,11 +60,12 @@ def test_hostile_corrections_are_refused_and_never_answered_with_a_crash(
 ) -> None:
     long, turned = "x" * 1001, "a\u202eb"
     bodies = [text.encode() for text in HOSTILE]
-    for number, more in enumerate([
+    cases: list[dict[str, object]] = [
         {"individual": 2**53}, {"individual": -1}, {"individual": 1, "text": long}, {"individual": 1, "text": turned},
         {"individual": 1, "others": [2**53] * 5000}, {"individual": 1, "others": list(range(5001))}, {"pictures": [2**53]},
         {"individual": 1, "pictures": [2**53, 0]}, {"undoes": "nothing-1"}, {"individual": 1, "annotator": "ben"}, {},
-    ]):  # fmt: skip
+    ]  # fmt: skip
+    for number, more in enumerate(cases):
         actions = ["merge", "split", "move", "no-animal", "undo", "nothing"]
         actions += ["name", "note"] if "text" in more else []  # without one they take a name away, which is no attack
         bodies += [json.dumps(said(action, number, **more)).encode() for action in actions]
