@@ -1,6 +1,9 @@
 """What people say by hand reaches the estimate of a count and every other campaign."""
 
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from cccount_dist.campaign.adoption import OtherCampaign
 from cccount_dist.counting.corrected import corrected
@@ -66,10 +69,11 @@ class _Told:
 
 
 def test_the_errors_of_two_sides_add_up_as_those_of_independent_counts_do() -> None:
-    import numpy as np
-
-    parts = [Part("left", np.array([0, 1, 2]), _Told([[0], [1], [2]])), Part("right", np.array([3, 4]), _Told([[3], [4]]))]
-    both = SidedCount([*parts, Part("other", np.array([5]), None)], 6, 0.95)  # type: ignore[list-item]
+    parts: list[Any] = [
+        Part("left", np.array([0, 1, 2]), _Told([[0], [1], [2]])),
+        Part("right", np.array([3, 4]), _Told([[3], [4]])),
+    ]
+    both = SidedCount([*parts, Part("other", np.array([5]), None)], 6, 0.95)
     found = both.result()
     assert found.estimate == 6.0
     assert (round(found.low, 3), round(found.high, 3)) == (4.586, 8.828)
