@@ -5,9 +5,9 @@ Reads only. Time: the collection and the answers; of the pictures, one is in mem
 
 from cccount_dist.campaign.noun import Noun
 from cccount_dist.campaign.progress import Progressing, silent
-from cccount_dist.campaign.sidesread import sides_of
 from cccount_dist.individuals.census import Census, Individuals
 from cccount_dist.individuals.roster import ALONE, Individual
+from cccount_dist.individuals.sides import sides_now
 from cccount_dist.report.collected import pictures_of
 from cccount_dist.report.facts import Seen, Thumbnail
 from cccount_dist.report.markup import Html, element, joined, name_of
@@ -41,7 +41,7 @@ def seen_individuals(folder: CampaignFolder, collection: Collection, progress: P
         shown,
         len(census.individuals),
         census.complete,
-        sides_of(folder),
+        sides_now(folder),
         " ".join(filter(None, [_beside(census), _changed(opened)])),
     )
 

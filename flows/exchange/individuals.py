@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from cccount_dist.campaign.outcome import Outcome, for_words, optional
+from cccount_dist.campaign.noun import noun_of
+from cccount_dist.campaign.outcome import Outcome, for_words, optional, plain_fields
 from cccount_dist.individuals.census import Census, Individuals
 from cccount_dist.individuals.roster import ALONE, Individual
-from cccount_dist.individuals.sides import set_side
+from cccount_dist.individuals.sides import set_side, sides_now
 from cccount_dist.sampling.questions.same import SAME_QUESTION
 from cccount_dist.sampling.types import DIFFERENT, SAME
 from flows.exchange.csvfiles import csv_bytes
@@ -37,6 +38,8 @@ class Listed(Outcome):
     missing: Sequence[str] | None = optional()  # … and whom no new picture shows
     file: str | None = optional()
     census: Census | None = for_words()  # noqa: RUF009 (a field)
+    sides: Mapping[str, object] | None = optional()  # the count for each side and for animals, where sides are kept apart
+    side_words: Sequence[str] = ()
 
     def words(self) -> str:
         found = self.census.individuals if self.census is not None else []
@@ -54,7 +57,10 @@ class Listed(Outcome):
             some = f": {', '.join(self.missing[:10])}{' …' if len(self.missing) > 10 else ''}" if self.missing else ""
             against = f"{len(self.seen_again):,} seen again, {len(self.new):,} new, {len(self.missing):,} missing{some}"
             lines.append(f"Beside the catalogue: {against}.")
-        return "\n".join([*lines, self.file or self.table])
+        return "\n".join([*lines, *self.side_words, self.file or self.table])
+
+    def json(self) -> dict[str, object]:
+        return {name: value for name, value in plain_fields(self).items() if name != "side_words"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,7 @@ def list_individuals(workspace: str, campaign: str | None, file: str | None, gap
     if path is not None and path.suffix.lower() != ".csv":
         raise InputError(f"--file takes a .csv file, not {file!r}; individuals.parquet is written in any case")
     census = opened.write(gap_minutes)
-    rows = individual_rows(census)
+    rows, sides = individual_rows(census), sides_now(opened.folder)
     if path is not None:
         write_csv(path, rows, COLUMNS)
     return Listed(
@@ -90,6 +96,8 @@ def list_individuals(workspace: str, campaign: str | None, file: str | None, gap
         missing=census.missing if census.known else None,
         file=file,
         census=census,
+        sides=None if sides is None else sides.json(),
+        side_words=() if sides is None else sides.words(noun_of(opened.folder.goal()))[1:],
     )
 
 

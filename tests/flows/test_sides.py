@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 from cccount_dist.individuals.sides import set_side
+from cccount_dist.kinds.cluster.options import ClusterOptions
+from cccount_dist.kinds.count.options import CountOptions
 from storage.campaigns import CampaignFolder
 from storage.workspace import Workspace
+from tests.flows import calls
 from tests.flows.conftest import cccount
 
 ANIMALS, EACH = 12, 3  # pictures of each side
@@ -39,22 +42,16 @@ def workspace(sided: Path, tmp_path: Path) -> Path:
     return tmp_path / "ws"
 
 
-@pytest.mark.parametrize(
-    ("command", "options"),
-    [
-        ("count", ()),
-        ("count", ("--method", "sheets")),
-        ("cluster", ()),
-        ("cluster", ("--method", "catalogue")),
-        ("cluster", ("--method", "apc")),
-    ],
-)
-def test_no_question_is_about_two_sides_and_each_side_is_counted(command: str, options: tuple[str, ...], workspace: Path) -> None:
-    found = cccount(command, workspace, "--oracle", "labels", "--budget", "800", *options, "--json").json
-    opened = Workspace.open(str(workspace))
+@pytest.mark.parametrize("method", ["placing", "evidence", "catalogue"])
+def test_no_question_is_about_two_sides_and_each_side_is_counted(method: str, workspace: Path) -> None:
+    place = str(workspace)
+    if method == "placing":
+        found = calls.count(place, "c", CountOptions(oracle="labels", budget=800))
+    else:
+        found = calls.cluster(place, "c", ClusterOptions(oracle="labels", budget=800, method=method))
+    opened = Workspace.open(place)
     sides = opened.collection().sides()
-    folder = CampaignFolder(opened, command)
-    asked = folder.log.questions().to_pylist()
+    asked = CampaignFolder(opened, "c").log.questions().to_pylist()
     assert asked
     assert all(sides[row["u"]] == sides[row["v"]] for row in asked)
     assert found["sides"]["left"]["estimate"] == 12
@@ -70,12 +67,12 @@ def test_what_joins_sides_narrows_the_bounds_and_status_and_report_say_it(worksp
     assert "Both sides taken together: 12 to 22" in shown.out
     (tmp_path / "known.csv").write_text("id,name\n0,Luna\n3,Luna\n6,Sol\n9,Sol\n")  # left and right of two animals
     assert cccount("catalogue", "import", workspace, "--file", tmp_path / "known.csv").code == 0
-    after = cccount("advance", workspace, "--campaign", "cluster", "--json").json
-    assert after["sides"]["animals"] == {"least": 12, "most": 20, "joined": 2, "estimate": None, "low": None, "high": None}
     (row,) = cccount("status", workspace, "--json").json["campaigns"]
-    assert row["sides"] == after["sides"]
-    listed = cccount("individuals", workspace, "--json").json["individuals"]
+    assert row["sides"]["animals"] == {"least": 12, "most": 20, "joined": 2, "estimate": None, "low": None, "high": None}
+    said = cccount("individuals", workspace, "--json").json
+    listed = said["individuals"]
     assert len(listed) == 20
+    assert said["sides"] == row["sides"]
     assert next(one for one in listed if one["name"] == "Luna")["sides"] == ["left", "right"]
     assert cccount("report", workspace).code == 0
     report = (workspace / "campaigns" / "cluster" / "results" / "report.html").read_text()
