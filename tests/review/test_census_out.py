@@ -46,11 +46,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, MadeCensus]:
     np.save(root / "labels.npy", np.array([animal[name] for name in sorted(animal)]))
     place = root / "ws"
     facts = ["--place-from", "1", "--times", "exif", "--labels", root / "labels.npy"]
-    for command in (
+    commands: tuple[list[str | Path], ...] = (
         ["init", place, "--images", root / "photos/season1", *facts],
         ["embed", place, "--encoder", "pixels", "--workers", "1"], ["neighbors", place, "--k", "8", "--workers", "1"],
         ["cluster", place, "--campaign", "who", "--oracle", "labels", "--budget", "600"],
-    ):  # fmt: skip
+    )  # fmt: skip
+    for command in commands:
         shown = cccount(*command)
         assert shown.code == 0, shown.err
     return root, census

@@ -119,7 +119,8 @@ function shot(item, picture, name, side = 256) {
 function badge(about) {
   const sure = sureOf(about);
   const words = { "partly checked": `${about.checked} of ${about.photos} checked`, disputed: "answers disagree" };
-  return element("span", { class: "badge", "data-sure": sure }, words[sure] ?? sure);
+  const by = about.checked_by.length ? element("bdi", {}, ` by ${some(about.checked_by)}`) : null;
+  return element("span", { class: "badge", "data-sure": sure }, element("span", {}, words[sure] ?? sure, by));
 }
 
 function met(about) {
@@ -147,6 +148,7 @@ function card(about) {
         element("span", {}, met(about)),
         seen ? element("span", {}, seen) : null,
         about.places.length ? element("span", {}, element("bdi", {}, some(about.places))) : null,
+        about.sides.length ? element("span", {}, `${about.sides.length === 1 ? "Side" : "Sides"}: `, element("bdi", {}, some(about.sides))) : null,
         badge(about),
       ),
     ),
