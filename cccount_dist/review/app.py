@@ -101,9 +101,10 @@ def make_app(desks: Desks, door: Door, watcher: Watcher, bell: Bell | None = Non
     app.include_router(_pages())
     app.include_router(_signing_in(desks, door))
     app.include_router(browsing(desks, door), responses=_REFUSED)
-    app.include_router(individuals_router(desks, door, watcher.answered), responses=_REFUSED)
-    app.include_router(deciding(desks, door, watcher.answered), responses=_REFUSED)
-    app.include_router(_reviewing(desks, door, watcher, bell or Bell()))
+    pace = Pace()
+    app.include_router(individuals_router(desks, door, pace, watcher.answered), responses=_REFUSED)
+    app.include_router(deciding(desks, door, pace, watcher.answered), responses=_REFUSED)
+    app.include_router(_reviewing(desks, door, watcher, pace, bell or Bell()))
     return app
 
 
@@ -180,9 +181,8 @@ def _signing_in(desks: Desks, door: Door) -> APIRouter:
     return router
 
 
-def _reviewing(desks: Desks, door: Door, watcher: Watcher, bell: Bell) -> APIRouter:
+def _reviewing(desks: Desks, door: Door, watcher: Watcher, pace: Pace, bell: Bell) -> APIRouter:
     router = APIRouter(responses=_REFUSED)
-    pace = Pace()
     answering = CapacityLimiter(16)  # threads that take answers in, whatever the others are busy with
     looking: Counter[str] = Counter()  # pictures that everybody waits for
 

@@ -1,5 +1,6 @@
 """Contradictions are decided on the progress page, by a lead: corrections by hand, which stand above what people answered."""
 
+import math
 from collections.abc import Callable
 from typing import Annotated
 
@@ -8,6 +9,7 @@ from fastapi import APIRouter, Depends, HTTPException
 from cccount_dist.individuals.census import Individuals
 from cccount_dist.review.desks import Desks
 from cccount_dist.review.models import CampaignName, EventId, Model, Number
+from cccount_dist.review.pace import Pace
 from cccount_dist.review.signin import Door
 from storage.campaigns import CampaignFolder
 
@@ -34,8 +36,8 @@ class Decided(Model):
     id: str
 
 
-def deciding(desks: Desks, door: Door, answered: Callable[[str, int], None]) -> APIRouter:
-    """Return the routes; `answered` is told of decisions, so that the campaign takes them in."""
+def deciding(desks: Desks, door: Door, pace: Pace, answered: Callable[[str, int], None]) -> APIRouter:
+    """Return the routes; decisions have a `pace`, as corrections have, and `answered` is told of them."""
     router = APIRouter()
 
     def lead(who: Annotated[str, Depends(door.somebody)]) -> str:
@@ -43,12 +45,17 @@ def deciding(desks: Desks, door: Door, answered: Callable[[str, int], None]) -> 
             raise HTTPException(403, "a lead decides contradictions: `cccount annotators role WORKSPACE NAME lead` makes one")
         return who
 
+    def lead_in_time(who: Annotated[str, Depends(lead)]) -> str:
+        if (wait := pace.wait(who, 1, changes=True)) > 0.0:
+            raise HTTPException(429, "too many changes at once: go on in a moment", {"Retry-After": str(math.ceil(wait))})
+        return who
+
     def individuals_of(campaign: CampaignName, _: Annotated[str, Depends(lead)]) -> Individuals:
         if campaign not in desks.workspace.campaigns():
             raise HTTPException(404, "there is no such campaign")
         return Individuals(CampaignFolder(desks.workspace, campaign))
 
-    Lead = Annotated[str, Depends(lead)]
+    Lead = Annotated[str, Depends(lead_in_time)]
     Of = Annotated[Individuals, Depends(individuals_of)]
 
     @router.post("/api/{campaign}/decisions")

@@ -15,6 +15,7 @@ from cccount_dist.sampling.closure import APPLIED, ITEM_BITS, MERGES, RING, SEPA
 from cccount_dist.sampling.types import DIFFERENT, SAME
 from storage.errors import InputError
 
+MOST_DOUBT = 0.05  # from which on a person is asked: people are wrong about as often
 Link = tuple[int, int, float, str]  # u, v, value, answer_id
 
 
@@ -45,9 +46,9 @@ class Constraints:
     """
 
     def __init__(self) -> None:
-        self._firm: dict[
-            str, tuple[int, int]
-        ] = {}  # answers that stand above the others, in the order in which they came, and of what
+        self._supposed: Constraints | None = None  # facts that may be wrong
+        self._errors: dict[str, float] = {}  # how often each of them is
+        self._firm: dict[str, tuple[int, int]] = {}  # answers above the others, in the order in which they came, and of what
         self._clear()
 
     def _clear(self) -> None:
@@ -67,9 +68,28 @@ class Constraints:
         return len(self._number)
 
     def known(self, u: int, v: int) -> float | None:
-        """Return 1.0 if the items are known to be the same, 0.0 if different, None if neither follows."""
+        """Return 1.0 if the items are known to be the same, 0.0 if different, None if neither follows.
+
+        Where answers say nothing, facts that are supposed do, unless those that it takes are together too often wrong.
+        """
         self._refresh()
-        return self._known(u, v)
+        known = self._known(u, v)
+        if known is not None or self._supposed is None:
+            return known
+        return self._supposed.known(u, v) if self.doubt(u, v) <= MOST_DOUBT else None
+
+    def suppose(self, u: int, v: int, value: float, answer_id: str, error: float) -> None:
+        """Take in a fact that is wrong with probability `error`: it stands below every answer, and nothing follows from both."""
+        if self._supposed is None:
+            self._supposed = Constraints()
+        self._supposed.note(u, v, value, answer_id)
+        self._errors[answer_id] = error
+
+    def doubt(self, u: int, v: int) -> float:
+        """Return how often what is supposed of two items is wrong at most: the errors of the facts that it rests on, added."""
+        if self._supposed is None:
+            return 0.0
+        return sum(self._errors[name] for name in self._supposed.why(u, v))
 
     def _known(self, u: int, v: int) -> float | None:
         if u == v:
@@ -149,6 +169,10 @@ class Constraints:
 
         Nothing happens if it is not held: it was unsure, or two people took it back.
         """
+        if self._supposed is not None and answer_id in self._errors:
+            self._supposed.remove(answer_id)
+            del self._errors[answer_id]
+            return
         number = self._number.pop(answer_id, None)
         if number is None:
             return

@@ -3,6 +3,7 @@
 Text that a spreadsheet would run as a formula goes out with an apostrophe in front. Time and memory: the collection.
 """
 
+import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from cccount_dist.campaign.outcome import Outcome, optional
 from cccount_dist.individuals.census import Individuals
+from cccount_dist.taken import require_for
 from flows.exchange.formats import FORMATS
 from flows.exchange.formats.captures import day
 from flows.exchange.formats.source import Choices, Source
@@ -18,6 +20,7 @@ from storage.errors import InputError
 from storage.objects import explained
 
 MOST_DRAWS = 1000
+_MOST_DAYS = 36_600  # of an occasion
 _CAPTURES = ("secr", "mark")
 
 
@@ -53,14 +56,14 @@ def export(
     """Write the individuals of a campaign in one of `FORMATS`; nothing is written over."""
     if form not in FORMATS:
         raise InputError(f"--format takes {', '.join(FORMATS)}, not {form!r}")
-    if occasion_days < 1:
-        raise InputError(f"an occasion has at least 1 day, not {occasion_days}")
+    if not 1 <= occasion_days <= _MOST_DAYS:
+        raise InputError(f"an occasion has at least 1 day, and at most {_MOST_DAYS:,}, not {occasion_days:,}")
     if not 0 <= draws <= MOST_DRAWS:
         raise InputError(f"--draws takes 0 to {MOST_DRAWS:,}, not {draws:,}")
     if draws and form not in _CAPTURES:
         raise InputError(f"--draws goes with --format {' or '.join(_CAPTURES)}: {form} has one list of individuals")
     target = Path(to)
-    if target.exists():
+    if os.path.lexists(target):
         raise InputError(f"{to} is there already: name another place, or move it away")
     choices = Choices(
         gap_minutes=gap_minutes,
@@ -73,6 +76,7 @@ def export(
         places={} if places is None else read_places(Path(places)),
     )
     opened = Individuals.open(workspace, campaign)
+    require_for("export", opened.workspace, opened.folder.name)
     found = FORMATS[form](Source(opened, opened.census(gap_minutes), choices))
     _write(target, found.files)
     return Export(format=form, path=to, rows=found.rows, note=found.note, measures=found.measures or None)

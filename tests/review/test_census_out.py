@@ -45,7 +45,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, MadeCensus]:
     animal = {photo.id: photo.animal for photo in census.of("season1")}
     np.save(root / "labels.npy", np.array([animal[name] for name in sorted(animal)]))
     place = root / "ws"
-    facts = ["--place-from", "1", "--times", "exif", "--labels", root / "labels.npy"]
+    facts: list[str | Path] = ["--place-from", "1", "--times", "exif", "--labels", root / "labels.npy"]
     commands: tuple[list[str | Path], ...] = (
         ["init", place, "--images", root / "photos/season1", *facts],
         ["embed", place, "--encoder", "pixels", "--workers", "1"], ["neighbors", place, "--k", "8", "--workers", "1"],

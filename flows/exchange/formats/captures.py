@@ -20,6 +20,7 @@ from storage.errors import InputError
 
 Histories = Mapping[str, Sequence[int]]  # who -> their pictures
 _NO_PLACE = "place"
+_MOST_OCCASIONS = 10_000  # 27 years of days: each is a column of every history
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +86,21 @@ def _occasions(source: Source) -> _Occasions:
     if last < first:
         raise InputError(f"the last day {last} is before the first, {first}: --from and --until take days in order")
     length = timedelta(days=source.choices.occasion_days)
+    if (count := (last - first) // length + 1) > _MOST_OCCASIONS:
+        raise InputError(
+            f"from {first} to {last} there are {count:,} occasions, and at most {_MOST_OCCASIONS:,} can be written: make them"
+            " longer with --occasion-days, or see whether those times are right (`cccount individuals` lists them)"
+        )
     of = {item: (day - first) // length + 1 for item, day in days.items() if first <= day <= last}
     if not of:
         raise InputError(f"no picture was taken from {first} to {last}: the first is of {min(days.values())}")
     untimed, outside = len(source.pictures) - len(days), len(days) - len(of)
     note = notes(
-        f"{plural((last - first) // length + 1, 'occasion')} of {plural(source.choices.occasion_days, 'day')} from {first} (UTC)",
+        f"{plural(count, 'occasion')} of {plural(source.choices.occasion_days, 'day')} from {first} (UTC)",
         f"{plural(untimed, 'picture')} without a time left out" if untimed else None,
         f"{plural(outside, 'picture')} of other days left out" if outside else None,
     )
-    return _Occasions(of, (last - first) // length + 1, note or "")
+    return _Occasions(of, count, note or "")
 
 
 def _secr(source: Source, who: Histories, occasions: _Occasions, said: str) -> tuple[bytes, int]:
