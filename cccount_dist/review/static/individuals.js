@@ -159,7 +159,12 @@ const some = (places) => (places.length > 3 ? `${places.slice(0, 3).join(", ")} 
 
 // -- one individual ---------------------------------------------------------------------------------------------------
 
+let wanted = 0;
+
 async function drawPortrait(number) {
+  const turn = ++wanted;
+  // Nobody corrects the one who was here before while the next one is under way.
+  if (present?.individual !== number) find("portrait").hidden = true;
   let portrait;
   try {
     portrait = await call(address(`/${number}`));
@@ -167,6 +172,7 @@ async function drawPortrait(number) {
     location.hash = "";
     return;
   }
+  if (turn !== wanted) return;
   const { about, encounters } = portrait;
   document.title = `${titleOf(about)} · ${campaign} · cccount`;
   find("gallery").hidden = true;
