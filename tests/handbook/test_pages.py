@@ -48,7 +48,9 @@ def test_every_command_of_a_page_and_its_options_exist(block: Block) -> None:
             groups = {name.rpartition(" ")[0] for name in known()}
             assert not words or words[0].startswith("--") or f"cccount {words[0]}" in groups, words
             continue
-        options = {name for one in known()[" ".join(["cccount", *words[:depth]])].params for name in (*one.opts, *one.secondary_opts)}
+        options = {
+            name for one in known()[" ".join(["cccount", *words[:depth]])].params for name in (*one.opts, *one.secondary_opts)
+        }
         for word in words[depth:]:
             if word.startswith("--") and word != "--help":
                 assert word.partition("=")[0] in options, f"{block}: {' '.join(words)} has no {word}"
@@ -58,7 +60,11 @@ def test_every_command_of_a_page_and_its_options_exist(block: Block) -> None:
 def test_code_of_a_page_can_be_read_by_its_language(block: Block) -> None:
     if block.language == "python":
         for node in ast.walk(ast.parse(block.text)):
-            if isinstance(node, ast.ImportFrom) and node.module is not None and node.module.startswith(("cccount_dist", "flows", "storage")):
+            if (
+                isinstance(node, ast.ImportFrom)
+                and node.module is not None
+                and node.module.startswith(("cccount_dist", "flows", "storage"))
+            ):
                 module = __import__(node.module, fromlist=["x"])
                 assert all(hasattr(module, name.name) for name in node.names), f"{block}: {ast.unparse(node)}"
     elif block.language == "toml":
