@@ -1,4 +1,4 @@
-"""`python -m handbook.release DIST`: what a stranger gets from the wheel, tried in an empty environment; and the list of its parts.
+"""`python -m handbook.release DIST`: what a stranger gets from the wheel, tried in an empty environment; and a list of its parts.
 
 1. a new environment, without this checkout in sight, gets the wheel by `pip install`;
 2. `cccount --version`, `cccount doctor` and `cccount demo` run there in an empty folder;
@@ -66,7 +66,12 @@ def bill(installed: Sequence[tuple[str, str, str, list[str]]]) -> dict[str, obje
     parts = []
     for name, version, licence, classifiers in sorted(installed, key=lambda one: one[0].lower()):
         said = licence if licence and len(licence) < 64 else "; ".join(one.rpartition(" :: ")[2] for one in classifiers)
-        part: dict[str, object] = {"type": "library", "name": name, "version": version, "purl": f"pkg:pypi/{name.lower()}@{version}"}
+        part: dict[str, object] = {
+            "type": "library",
+            "name": name,
+            "version": version,
+            "purl": f"pkg:pypi/{name.lower()}@{version}",
+        }
         parts.append({**part, "licenses": [{"license": {"name": said}}]} if said else part)
     return {"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1, "components": parts}
 

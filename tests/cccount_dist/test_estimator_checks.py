@@ -37,7 +37,7 @@ def allowed(estimator: BaseEstimator) -> dict[str, str]:
     return EXCEPTIONS.get(type(estimator).__name__, {})
 
 
-@parametrize_with_checks(
+@parametrize_with_checks(  # type: ignore[untyped-decorator, unused-ignore]
     [AskedCounter(budget=10), AskedClusterer(budget=10), Subclusterer(n_clusters=2, size=2, budget=0)],
     expected_failed_checks=allowed,
 )
