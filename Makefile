@@ -8,7 +8,7 @@ export PREFECT_SERVER_ANALYTICS_ENABLED := false
 # Whoever has switched compiled modules off pays for them in every process that a test starts: a minute and more.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test lint types docs words release unit audit faults attack weeks memory papers kernels clean
+.PHONY: help setup demo test lint types docs words release unit audit faults attack weeks memory papers sides kernels clean
 help:            ## this list
 	@grep -E '^[a-z]+: *.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
@@ -59,6 +59,10 @@ memory: setup    ## what every command takes, measured, beside what it says befo
 
 papers: setup    ## run every command of docs/evidence/papers.md, about three minutes
 	CCCOUNT_PAPERS=1 $(BIN)/pytest -n 0 tests/flows/test_paper_commands.py
+
+sides: setup     ## how often the number of animals behind their sides is in its interval: 600 made collections, about five minutes
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.sides 100
+
 kernels:         ## forget compiled kernels: numba does not notice when a file that a kernel imports has changed
 	find storage cccount_dist flows tests benchmarks -name '*.nb[ic]' -delete
 clean: kernels   ## remove what was made here

@@ -1,6 +1,7 @@
-"""`python -m benchmarks list`: every benchmark and what it measures; `python -m benchmarks run NAME [--quick] [OPTIONS]`: run one.
+"""`python -m benchmarks list`: every benchmark and what it measures; `python -m benchmarks run NAME [--quick] …`: run one.
 
-`--quick` is a short form that shows that it works, in a minute or two; its figures prove nothing. All else is the benchmark's own.
+`--quick` is a short form that shows that it works, in a minute or two; its figures prove nothing. Other options are
+the benchmark's own.
 """
 
 import argparse

@@ -25,7 +25,6 @@ SIDES = {"left": "L", "right": "R"}
 PAIRED = "b"  # the camera opposite of camera a, where there is one
 PIXELS = 64
 _CELLS = 8  # spots of a coat, in each direction
-_METERS_OF_A_DEGREE = 111_195.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +161,9 @@ def make_census(folder: Path, animals: int = 8, *, seed: int = 0, **how: float) 
 def _put_gps(exif: Image.Exif, latitude: float, longitude: float) -> None:
     gps = exif.get_ifd(0x8825)
     for tag, value, letters in ((1, latitude, "NS"), (3, longitude, "EW")):
-        degrees = abs(value)
+        seconds = round(abs(value) * 3600)  # 30 m are near enough
         gps[tag] = letters[value < 0]
-        gps[tag + 1] = (float(int(degrees)), float(int(degrees % 1 * 60)), round(degrees * 60 % 1 * 60, 3))
+        gps[tag + 1] = (float(seconds // 3600), float(seconds // 60 % 60), float(seconds % 60))
 
 
 def _write(path: Path, header: str, rows: Iterable[Sequence[object]]) -> None:

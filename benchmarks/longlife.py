@@ -46,7 +46,7 @@ PEOPLE, PAUSE, SECONDS = 20, 0.5, 15.0
 REPEATS = 3
 ROUNDS = 3  # in which people answer what waits: how much lies ready depends on how fast they were
 MORE = 500  # answers by labels before people are tried again
-AT_ONCE = 256  # questions that labels answer together
+AT_ONCE = 512  # questions that labels answer together: as many as may be open for people
 
 
 @dataclass(frozen=True)

@@ -179,6 +179,7 @@ PAGES = (
     result(f"{INDIVIDUALS.name}.parquet", "the individuals: name, key picture, encounters, when, where, how sure",
            "`cccount individuals`", checks.table(INDIVIDUALS),
            remedy="`cccount individuals --campaign {campaign}` writes it again"),
+    result("sides.json", "the count for each side, and for animals", "`cccount count`, `cccount cluster`", checks.json_object),
     result("report.html", "the report of a count or a grouping", "`cccount report`, every step", checks.page,
            remedy="`cccount report --campaign {campaign}` writes it again"),
 )  # fmt: skip

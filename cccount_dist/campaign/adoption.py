@@ -6,10 +6,22 @@ similar is not the same. The same logs always give the same rows with the same i
 twice. Time: the rows that are new.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cccount_dist.sampling.ledger import CORRECTION, KNOWN, OUTSIDE, Ledger, LoggedAnswer, adopted_source, is_correction
+from cccount_dist.sampling.ledger import (
+    CORRECTION,
+    KNOWN,
+    OUTSIDE,
+    Ledger,
+    LoggedAnswer,
+    adopted_source,
+    fact_source,
+    is_correction,
+)
 from cccount_dist.sampling.logged import answers_of, questions_of
 from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.types import Answer
@@ -35,9 +47,16 @@ class KnownPairs:
         first, pairs = self.rows, read_known_pairs(self._workspace).slice(self.rows).to_pylist()
         self.rows += len(pairs)
         return [
-            LoggedAnswer(f"{KNOWN}/{number}", OUTSIDE, row["u"], row["v"], row["value"], f"{KNOWN}: {row['origin']}", KNOWN)
+            LoggedAnswer(f"{KNOWN}/{number}", OUTSIDE, row["u"], row["v"], row["value"], _source_of(row), KNOWN)
             for number, row in enumerate(pairs, start=first)
         ]
+
+
+def _source_of(row: Mapping[str, Any]) -> str:
+    """What the log says of a pair that was brought in: a fact that may be wrong says how often, and why it is believed."""
+    if row["error"] is None:
+        return f"{KNOWN}: {row['origin']}"
+    return fact_source(float(row["error"]), str(row["reason"] or row["origin"]))
 
 
 class OtherCampaign:

@@ -20,6 +20,19 @@ BUDGET = Option(
     "How many questions may be asked, in all. A larger one goes on from where it stands.", least=0, rule="0 or more", part="goal"
 )
 
+APART, TOGETHER = "apart", "together"
+
+
+def _check_sides(sides: str) -> str:
+    if sides not in (APART, TOGETHER):
+        raise InputError(f"--sides takes {APART} or {TOGETHER}, not {sides!r}")
+    return sides
+
+
+SIDES = Option(
+    "Pictures of different sides: apart (never compared), or together (they can be).", metavar=f"{APART}|{TOGETHER}",
+    part="parameter", read=_check_sides, shown=APART,
+)  # fmt: skip
 PAIR_SECONDS = Option("Seconds that a pair takes a person.", metavar="S", above=0.0, below=math.inf, part="goal", rule="above 0")
 PAGE_SECONDS = Option(
     "Seconds that a page takes; so it counts in the budget, too.", metavar="S", above=0.0, below=math.inf, part="goal",

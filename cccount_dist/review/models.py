@@ -60,6 +60,7 @@ class Session(Model):
 
     annotator: str | None
     login: bool
+    lead: bool = False  # decides contradictions
     workspace: str = ""
     campaigns: list[CampaignInfo] = []
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from cccount_dist.campaign.outcome import Outcome, for_words, optional
 from cccount_dist.individuals.census import Census, Individuals
 from cccount_dist.individuals.roster import ALONE, Individual
+from cccount_dist.sampling.questions.same import SAME_QUESTION
+from cccount_dist.sampling.types import DIFFERENT, SAME
 from flows.exchange.csvfiles import csv_bytes
 from storage.errors import InputError
 from storage.objects import explained
@@ -196,6 +198,14 @@ class Correcting:
     def not_an_animal(self, picture: str) -> Corrected:
         told = self._opened.not_an_animal(self._item(picture), annotator=self._annotator)
         return self._told(told, f"{picture} shows no animal.")
+
+    def decide(self, picture: str, other: str, said: str) -> Corrected:
+        value = SAME_QUESTION.read(said)
+        if value not in (SAME, DIFFERENT):
+            raise InputError(f"two pictures are the same or different, not {said!r}")
+        u, v = self._item(picture), self._item(other)
+        told = self._opened.decide(u, v, value == SAME, annotator=self._annotator)
+        return self._told(told, f"{picture} and {other} are {'the same' if value == SAME else 'different'}: it is decided.")
 
     def undo(self, correction: str) -> Corrected:
         told = self._opened.undo(correction, annotator=self._annotator)

@@ -59,6 +59,8 @@ class Statuses(Outcome):
         for c in self.campaigns:
             numbers = f"{c.questions + (c.glances or 0):>8,} {c.pending:>8,} {c.contradictions:>14,}"
             lines.append(f"{c.campaign:<20} {c.method:<10} {c.state:<8} {numbers}  {c.brief}")
+            if c.sides_found is not None:
+                lines.append(f"{'':<20} {c.sides_found.brief}")
             if c.epoch is not None:
                 lines.append(f"{'':<20} {c.epoch}")
             if c.hindrance is not None:

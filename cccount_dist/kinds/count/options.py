@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from cccount_dist.campaign.options import BUDGET, PAGE_SECONDS, PAIR_SECONDS, CampaignOptions
+from cccount_dist.campaign.options import BUDGET, PAGE_SECONDS, PAIR_SECONDS, SIDES, CampaignOptions
 from cccount_dist.counting.methods import DEFAULT, KIND
 from cccount_dist.counting.parameters import GRID, SEARCH, WRONG_ANSWERS
 from cccount_dist.options import Option
@@ -36,8 +36,12 @@ class CountOptions(CampaignOptions):
     grid: Annotated[int | None, GRID] = None
     wrong_answers: Annotated[str | None, WRONG_ANSWERS] = None
     search: Annotated[str | None, SEARCH] = None
+    sides: Annotated[str | None, SIDES] = None
     pair_seconds: Annotated[float, PAIR_SECONDS] = 9.0
     page_seconds: Annotated[float, PAGE_SECONDS] = 30.0
+
+    def is_of_kind(self, parameter: str) -> bool:
+        return parameter == "sides"
 
     def not_of_method(self, method: Method, name: str, value: Scalar) -> str:  # noqa: ARG002
         if method.has("cells"):

@@ -61,7 +61,7 @@ class CountOutcome(CampaignOutcome):
     )  # fmt: skip
 
     def words(self) -> str:
-        lines = [*self._result(), *self.standing]
+        lines = [*self._result(), *([] if self.sides_found is None else self.sides_found.words(self._noun)), *self.standing]
         ahead = self.forecast
         if ahead is not None and self.state in ("waiting", "done") and ahead.lies_ahead(self.human_seconds):
             lines.append(ahead.said(self._noun))

@@ -1,7 +1,8 @@
 // The progress page: what the answers say so far, what is still needed, and how far people can be relied on.
 
 import { element, find, titled, useTheme } from "./elements.js";
-import { offerCampaigns } from "./serverpages.js";
+import { newId } from "./outbox.js";
+import { call, offerCampaigns } from "./serverpages.js";
 import { Server, SignedOut } from "./transport.js";
 
 const EVERY = 10_000; // milliseconds
@@ -42,6 +43,7 @@ async function start() {
   }
   campaign = offerCampaigns(names, (name) => {
     campaign = name;
+    decided = null;
     void refresh();
   });
   await refresh();
@@ -314,25 +316,78 @@ function labelled(label, words) {
   return made;
 }
 
+// -- contradictions: opened here, and decided by a lead ------------------------------------------------------------------
+
+const opened = new Set(); // pairs that stay open when the page is drawn again
+let decided = null; // the last decision, and how it is taken back
+let drawn = "";
+
 function drawContradictions({ contradictions }) {
-  const address = (item) => `/images/${item}?side=256&of=${encodeURIComponent(session.workspace)}`;
-  const picture = (item) => element("img", { src: address(item), alt: `item ${item}`, loading: "lazy" });
-  const shown = contradictions.slice(0, MOST_DISPUTES).map(({ u, v, same, different }) =>
-    element(
-      "li",
-      {},
-      element("div", { class: "two" }, picture(u), picture(v)),
-      element("p", {}, element("span", { class: "votes-same" }, `${same} same`), " · ", element("span", { class: "votes-different" }, `${different} different`), same && different ? "" : " · others imply the opposite"),
-    ),
-  );
+  // Redrawn only when something changed: whoever is reading, or about to press, is not interrupted.
+  const now = JSON.stringify([campaign, contradictions, decided]);
+  if (now === drawn || find("contradictions").contains(document.activeElement)) return;
+  drawn = now;
   const more = contradictions.length > MOST_DISPUTES ? ` The first ${MOST_DISPUTES} are shown.` : "";
+  const whoDecides = session.lead ? "Open one and decide it: what you say stands above the answers." : "A lead can decide them.";
   fill(
     "contradictions",
-    shown.length > 0,
+    contradictions.length > 0 || decided !== null,
     element("h2", {}, "Open contradictions"),
-    element("p", {}, `People, or what follows from their answers, differ on these; they are asked again.${more}`),
-    element("ul", { class: "disputes" }, ...shown),
+    element("p", {}, contradictions.length ? `People, or what follows from their answers, differ on these; they are asked again. ${whoDecides}${more}` : "None is left."),
+    element("p", { role: "status", class: "decided" }, ...(decided ? [decided.text, " ", decided.undoes ? element("button", { type: "button", onclick: takeBack }, "Undo") : null].filter(Boolean) : [])),
+    element("ul", { class: "disputes" }, ...contradictions.slice(0, MOST_DISPUTES).map(dispute)),
   );
+}
+
+function dispute({ u, v, same, different, said, against }) {
+  const key = `${campaign} ${u} ${v}`;
+  const address = (item) => `/images/${item}?side=512&of=${encodeURIComponent(session.workspace)}`;
+  const picture = (item) => element("img", { src: address(item), alt: `item ${item}`, loading: "lazy" });
+  const word = (value) => (value === 1 ? "same" : "different");
+  const lines = said.map(([who, value]) => element("li", {}, element("bdi", {}, who), ` said ${word(value)}`));
+  const others = against.map(([a, b, value, who]) =>
+    element("li", { class: "implied" }, element("span", { class: "two small" }, picture(a), picture(b)), element("bdi", {}, who || "somebody"), ` said ${word(value)} of these two`),
+  );
+  const about = `items ${u} and ${v}`;
+  const decide = (value) => element("button", { type: "button", class: word(value), "aria-label": `${titled(word(value))}: ${about}`, onclick: () => void decision(u, v, value) }, titled(word(value)));
+  const details = element(
+    "details",
+    { open: opened.has(key) },
+    element("summary", { "aria-label": `Who said what about ${about}` }, "Who said what"),
+    element("ul", { class: "said" }, ...lines),
+    others.length ? element("p", {}, "Other answers imply the opposite:") : null,
+    others.length ? element("ul", { class: "said" }, ...others) : null,
+    session.lead ? element("div", { class: "decide" }, decide(1), decide(0)) : null,
+  );
+  details.addEventListener("toggle", () => (details.open ? opened.add(key) : opened.delete(key)));
+  return element(
+    "li",
+    {},
+    element("div", { class: "two" }, picture(u), picture(v)),
+    element("p", {}, element("span", { class: "votes-same" }, `${same} same`), " · ", element("span", { class: "votes-different" }, `${different} different`), same && different ? "" : " · others imply the opposite"),
+    details,
+  );
+}
+
+async function decision(u, v, value) {
+  const id = newId();
+  await tell("decisions", { id, u, v, same: value === 1 }, { text: `You decided: items ${u} and ${v} are ${value === 1 ? "the same" : "different"}.`, undoes: id });
+}
+
+async function takeBack() {
+  await tell("decisions/undo", { id: newId(), undoes: decided.undoes }, { text: "It is taken back.", undoes: null });
+}
+
+async function tell(path, body, told) {
+  try {
+    await call(`/api/${encodeURIComponent(campaign)}/${path}`, body);
+    decided = told;
+  } catch (error) {
+    decided = { text: error.message, undoes: decided?.undoes ?? null };
+  }
+  document.activeElement?.blur();
+  await refresh();
+  (find("contradictions").querySelector(".decided button") ?? find("contradictions").querySelector("summary"))?.focus();
 }
 
 void start();
