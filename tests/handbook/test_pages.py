@@ -14,7 +14,7 @@ import pytest
 
 from cccount_dist.campaign.outcome import Outcome
 from flows.stages.methods import list_methods
-from handbook import commands, jsonfields, registries
+from handbook import commands, dependencies, jsonfields, registries
 from handbook.blocks import DOCS, Block, blocks, every_block
 from handbook.hooks import GENERATED, PROJECT, SECTIONS
 from handbook.spelling import misspelt
@@ -132,6 +132,15 @@ def test_the_reference_has_the_fields_of_every_outcome() -> None:
     assert len(found) > 30
     assert all(issubclass(one, Outcome) and f"## {one.__name__}\n" in page for one in found)
     assert "`estimate`" in page.partition("## CountOutcome\n")[2].partition("\n## ")[0]
+
+
+def test_every_dependency_has_its_reason_licence_and_size() -> None:
+    needed = [
+        dependencies.name_of(one) for one in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    ]
+    page = dependencies.page()
+    assert list(dependencies.WHY) == needed
+    assert all(re.search(rf"^\| {re.escape(name)} \| .* \| \d+\.\d \|$", page, re.MULTILINE) for name in needed)
 
 
 def test_the_words_of_the_pages_are_spelt_right() -> None:
