@@ -37,6 +37,10 @@ unit: setup      ## every test, a file at a time in each process
 docs: setup      ## the site, from docs/ and the code, into site/; a dead link, a missing page or an address outside it is an error
 	PYTHONPATH=. NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python -m handbook.offline site
+release: setup   ## wheel and sdist in dist/, tried in an empty environment, with a list of all parts (sbom.cdx.json)
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m handbook.release dist
 words:           ## every message, help text and word of the page in one file, to be read: words.txt
 	$(BIN)/python -m tests.words > words.txt
 
