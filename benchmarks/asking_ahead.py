@@ -1,6 +1,7 @@
 """What it costs in questions that they lie ready for k people before all answers are in.
 
-    python -m benchmarks.asking_ahead [--people 1 3 10] [--answers 300] [--seeds 5] [--case pairs …] [--write docs/waiting.md]
+    python -m benchmarks.asking_ahead [--people 1 3 10] [--answers 300] [--seeds 5] [--case pairs …]
+        [--write docs/evidence/waiting.md]
 
 No server: a sampler, the rule by which the engine keeps questions ready (`campaign/activity.for_the_desk`), and answers in the
 order in which the desk hands questions out, always right. What the closure knows by then is free, as in a campaign. The reference
@@ -27,7 +28,7 @@ from cccount_dist.clustering.methods import OPEN, GroupingInputs, make_grouper, 
 from cccount_dist.counting.methods import LANES, make_counter
 from cccount_dist.counting.placing.placing_sampler import PlacingSampler
 from cccount_dist.sampling.constraints import Constraints
-from cccount_dist.sampling.types import Answer, Question, Sampler, Withdrawing
+from cccount_dist.sampling.types import Answer, Question, Sampler, Withdrawing, WithdrawnAnswer
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from cccount_dist.similarity.metrics import prepare
 from cccount_dist.similarity.rows import degree
@@ -74,7 +75,7 @@ def sampler_of(case: str, collection: Collection, seed: int, *, ahead: bool) -> 
     if case == "ratings":
         return make_grouper("iu-red", without_vectors(np.ones(len(labels), np.bool_), seed, RATED_CLASSES))
     if case == "subcluster":
-        options = Options(CLASSES, 6, seed=seed)
+        options = Options(CLASSES, 6, seed=seed, likely=ahead)
         return ActiveSubclustering(draw_candidates(vectors, options), options)
     near = neighbors_in_memory(vectors, 50)
     clusters = CLASSES if case == "hacc" else None
@@ -133,7 +134,7 @@ def course(case: str, seed: int, people: int, answers: int) -> list[float]:
         for look in [one for one in waiting if all(q.id in withdrawn for q in one)]:
             waiting.remove(look)
             free.append(look)
-            sampler.tell([Answer(q.id, q.u, q.v, None) for q in look])
+            sampler.tell([WithdrawnAnswer(q.id, q.u, q.v, None) for q in look])
         if free:
             continue
         if not waiting:
@@ -167,17 +168,19 @@ def main() -> None:
     parser.add_argument("--people", type=int, nargs="+", default=[1, 3, 10])
     parser.add_argument("--answers", type=int, default=300)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=0, help="seeds that nothing was tuned on")
     parser.add_argument("--case", nargs="+", default=list(CASES), choices=CASES)
     parser.add_argument("--write", type=Path, default=None)
     options = parser.parse_args()
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
     heads = " | ".join(f"{people} at the desk" for people in options.people)
     lines = [f"| questions | one by one | {heads} |", "|---|---|" + "---|" * len(options.people)]
     print("\n".join(lines), flush=True)
     for case in options.case:
-        references = [course(case, seed, 0, options.answers) for seed in range(options.seeds)]
+        references = [course(case, seed, 0, options.answers) for seed in seeds]
         cells = [cell(case, references, [one[-1] for one in references])]
         for people in options.people:
-            gains = [course(case, seed, people, options.answers)[-1] for seed in range(options.seeds)]
+            gains = [course(case, seed, people, options.answers)[-1] for seed in seeds]
             cells.append(cell(case, references, gains))
         lines.append(f"| {case} | {' | '.join(cells)} |")
         print(lines[-1], flush=True)

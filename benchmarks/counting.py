@@ -1,10 +1,12 @@
-"""The tables of docs/counting.md: error, bias, coverage and width of counting on labelled collections, many seeded runs each.
+"""The tables of docs/evidence/counting.md: error, bias, coverage and width of counting on labelled collections.
+
+Many seeded runs each.
 
     python -m benchmarks.counting --data FOLDER --sets czoo,balanced --runs 100
     python -m benchmarks.counting --data FOLDER --noise 0.04 --runs 100           # 4 % wrong answers, rates not told
     python -m benchmarks.counting --data FOLDER --grid 24 --noise 0.04 --runs 100 # pages, 4 % misses and 1 % false picks a glance
     python -m benchmarks.counting --data FOLDER --stop 0.3 --runs 100             # coverage of runs that stop at a width
-    … --write pairs|noise|pages|stop|repeating                                    # put the table into docs/counting.md
+    … --write pairs|noise|pages|stop|repeating                             # put the table into docs/evidence/counting.md
 
 The runs are those of `cccount benchmark counting` (`flows/stages/benchmark.py`): on Dask, kept in `--results`, not made twice.
 """
@@ -19,7 +21,7 @@ from flows.compute.clients import open_client
 from flows.stages.benchmark import HEAD, STOP_HEAD, benchmark_counting, make_plan, table
 from flows.stages.benchmarkoptions import BenchmarkOptions
 
-PAGE = Path(__file__).parent.parent / "docs" / "counting.md"
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "counting.md"
 
 
 def main() -> None:
@@ -41,7 +43,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("benchmark-runs"))
     parser.add_argument("--processes", type=int)
     parser.add_argument("--finished", action="store_true", help="run nothing: the table of what is in --results")
-    parser.add_argument("--write", metavar="NAME", help="put the table into docs/counting.md, between the marks of this name")
+    parser.add_argument("--write", metavar="NAME", help="put the table into the page, between the marks of this name")
     given = parser.parse_args()
     sources = [source for name in given.sets.split(",") if (source := find(name, given.data)) is not None]
     options = BenchmarkOptions(

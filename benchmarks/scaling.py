@@ -1,4 +1,4 @@
-"""Figures of docs/scaling.md: stages on 1, 2 and 4 worker processes, cost of the orchestrated run, plan for 10 million images.
+"""Figures of docs/evidence/scaling.md: stages on 1, 2 and 4 processes, cost of the orchestrated run, plan for 10 million images.
 
 `python -m benchmarks.scaling --write` measures and puts the tables into the page; `--only embed` measures one part again (each
 takes less than five minutes) and takes the others from `--results`, a file of what was measured before. Ratios are measured
@@ -246,12 +246,12 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--only", nargs="*", help="measure these parts: neighbors, embed, orchestration, rate, approximate")
     parser.add_argument("--results", type=Path, help="a file of measured parts: read first, and written after each part")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/scaling.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/evidence/scaling.md")
     given = parser.parse_args()
     lines = tables(measured(given))
     print("\n".join(lines))
     if given.write:
-        paste(ROOT / "docs" / "scaling.md", "scaling", lines)
+        paste(ROOT / "docs" / "evidence" / "scaling.md", "scaling", lines)
 
 
 if __name__ == "__main__":

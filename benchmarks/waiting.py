@@ -44,6 +44,7 @@ ITEMS, CLASSES, DIMENSIONS = 1200, 40, 24
 RATED = 200  # items of the collection that is rated
 CAMPAIGN = "census"
 GOAL_SECONDS = 0.3  # that nobody should ever wait longer than
+NOTICED_SECONDS = 0.1  # waits above are listed on standard error, with the number of answers before them
 
 Options = Mapping[str, Any]
 CASES: dict[str, tuple[str, Options]] = {
@@ -75,8 +76,13 @@ class Seen:
     people: int = 0
 
     @property
+    def counted(self) -> list[tuple[int, float]]:
+        """Those from the first answer to the last but k."""
+        return [(before, wait) for before, wait in self.all_waits if before <= self.answered - self.people]
+
+    @property
     def waits(self) -> list[float]:
-        return [wait for before, wait in self.all_waits if before <= self.answered - self.people]
+        return [wait for _, wait in self.counted]
 
 
 def main() -> None:
@@ -100,8 +106,11 @@ def main() -> None:
         for case in options.case:
             for number, people in enumerate(options.people):
                 answers = options.answers[number % len(options.answers)]
-                found = row(case, people, run(prepared, case, people, options.pace, answers, options.overlap))
+                seen = run(prepared, case, people, options.pace, answers, options.overlap)
+                found = row(case, people, seen)
                 print(found, flush=True)
+                if late := [f"{1000 * wait:.0f} ms after {before}" for before, wait in seen.counted if wait > NOTICED_SECONDS]:
+                    print(f"of {seen.answered} answers, waits: {', '.join(late)}", file=sys.stderr, flush=True)
                 if options.write:
                     paste(options.write, "waiting", with_row(pasted(options.write, "waiting"), found))
 

@@ -77,7 +77,7 @@ FORMATS = {one.name: one for one in (WORKSPACE, CAMPAIGN, QUESTIONS, ANSWERS, CH
 
 
 def as_table() -> str:
-    """Return the table of `docs/workspace.md`."""
+    """Return the table of `docs/reference/workspace.md`."""
     lines = ["| format | number | since cccount | read | where the number stands |", "|---|---|---|---|---|"]
     lines += [
         f"| {one.name} | {one.present} | {one.since[one.present]} | {_listed(one.since)} | {one.where} |"

@@ -1,7 +1,7 @@
 """Everything that cccount stores in a workspace, declared; and the walk over all of it that `cccount verify` is.
 
-`python -m storage.inventory` prints the table of `docs/workspace.md`. Time of the walk: every stored byte is read once (the log
-of a campaign some times); memory: the names of all keys, and what `checks.py` says of each kind.
+`python -m storage.inventory` prints the table of `docs/reference/workspace.md`. Time of the walk: every stored byte is read
+once (the log of a campaign some times); memory: the names of all keys, and what `checks.py` says of each kind.
 """
 
 import itertools
@@ -179,6 +179,7 @@ PAGES = (
     result(f"{INDIVIDUALS.name}.parquet", "the individuals: name, key picture, encounters, when, where, how sure",
            "`cccount individuals`", checks.table(INDIVIDUALS),
            remedy="`cccount individuals --campaign {campaign}` writes it again"),
+    result("sides.json", "the count for each side, and for animals", "`cccount count`, `cccount cluster`", checks.json_object),
     result("report.html", "the report of a count or a grouping", "`cccount report`, every step", checks.page,
            remedy="`cccount report --campaign {campaign}` writes it again"),
 )  # fmt: skip
@@ -269,9 +270,9 @@ def _strangers(place: Place) -> Iterator[Problem]:
         count[next((folder for folder in above if folder not in known), key)] += 1
     for name, files in count.items():
         what = (
-            "nobody declared this file"
+            "cccount does not know this file"
             if name in place.keys
-            else f"nobody declared this folder, and what is in it ({files} files)"
+            else f"cccount does not know this folder, and what is in it ({files} files)"
         )
         yield Problem(place.where(name), what, "move it away or delete it")
 
@@ -288,7 +289,7 @@ def _pictures(place: Place) -> set[str]:
 
 
 def as_table() -> str:
-    """Return the table of everything declared, for `docs/workspace.md`."""
+    """Return the table of everything declared, for `docs/reference/workspace.md`."""
     lines = ["| key | what it is | written by | comes back |", "|---|---|---|---|"]
     for stored in STORED:
         keys = "<br>".join(f"`{pattern}`" for pattern in stored.patterns)

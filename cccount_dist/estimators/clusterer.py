@@ -36,10 +36,11 @@ class PairwiseClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc, unus
     budget : the largest number of questions that the oracle is asked
     metric : `cosine`, `correlation` or `euclidean`
     k : neighbours of each item; fewer in a small collection
-    map : `auto`: vectors go through a map of the collection, fitted without labels, if it helps (docs/embedding.md); `none`
+    map : `auto`: vectors go through a map of the collection, fitted without labels, if it helps (docs/explanation/embedding.md);
+        `none`
     random_state : for methods that draw; the same number gives the same questions
     preset : a named setting of the method, such as `paper`, the algorithm as printed; `parameters` win over it
-    parameters : further ones of the method, by name, such as {"repeats": 1} for `iu-red`: see docs/grouping.md, docs/spectral.md
+    parameters : further ones of the method, by name, such as {"repeats": 1} for `iu-red`: see docs/explanation/
 
     Attributes
     ----------

@@ -39,7 +39,8 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
     level : of the interval
     wrong_answers : `none` (the oracle is right), `estimate`, or two rates like `0.04,0.02`: misses, and false "same"; for placing
     metric : `cosine`, `correlation` or `euclidean`, the similarity that guides the questions
-    map : `auto`: vectors go through a map of the collection, fitted without labels, if it helps (docs/embedding.md); `none`
+    map : `auto`: vectors go through a map of the collection, fitted without labels, if it helps (docs/explanation/embedding.md);
+        `none`
     random_state : the same number gives the same questions; None and a `RandomState` work as in scikit-learn
     preset : a named setting of the method, such as `paper`, the algorithm as printed; `parameters` win over it
     parameters : further ones of the method, by name: `cccount methods NAME` lists them

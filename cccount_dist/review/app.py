@@ -26,6 +26,7 @@ from cccount_dist.campaign.campaign import Response
 from cccount_dist.embedding.images import UnreadableImageError
 from cccount_dist.review.bell import Bell
 from cccount_dist.review.browse import browsing
+from cccount_dist.review.deciding import deciding
 from cccount_dist.review.desk import Desk
 from cccount_dist.review.desks import Desks
 from cccount_dist.review.guard import Guard
@@ -61,7 +62,7 @@ PICTURE_SECONDS = 60.0  # that somebody waits for one
 _MOST_PROBLEMS, _LONGEST = 20, 200  # of a refused body, and characters of one
 LONGEST_WAIT = 25.0  # seconds that a request for sheets is held: proxies give up after 30 or more
 LOOK_EVERY = 2.0  # seconds between looks of a held request: questions of a `cccount advance` elsewhere ring no bell
-SHARE_AFTER = 0.15  # seconds without a sheet after which somebody is given one that another person only holds
+SHARE_AFTER = 0.1  # seconds without a sheet after which somebody is given one that another person only holds
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _REFUSED: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem} for status in (400, 401, 403, 404, 413, 415, 422, 429, 503)
@@ -100,8 +101,10 @@ def make_app(desks: Desks, door: Door, watcher: Watcher, bell: Bell | None = Non
     app.include_router(_pages())
     app.include_router(_signing_in(desks, door))
     app.include_router(browsing(desks, door), responses=_REFUSED)
-    app.include_router(individuals_router(desks, door, watcher.answered), responses=_REFUSED)
-    app.include_router(_reviewing(desks, door, watcher, bell or Bell()))
+    pace = Pace()
+    app.include_router(individuals_router(desks, door, pace, watcher.answered), responses=_REFUSED)
+    app.include_router(deciding(desks, door, pace, watcher.answered), responses=_REFUSED)
+    app.include_router(_reviewing(desks, door, watcher, pace, bell or Bell()))
     return app
 
 
@@ -145,7 +148,10 @@ def _signing_in(desks: Desks, door: Door) -> APIRouter:
     def session(annotator: str | None) -> Session:
         if annotator is None:
             return Session(annotator=None, login=True)
-        return Session(annotator=annotator, login=not door.is_open, workspace=desks.workspace.uuid, campaigns=desks.campaigns())
+        return Session(
+            annotator=annotator, login=not door.is_open, lead=door.may_decide(annotator), workspace=desks.workspace.uuid,
+            campaigns=desks.campaigns(),
+        )  # fmt: skip
 
     @router.get("/session")
     async def who_am_i(request: Request, response: HttpResponse) -> Session:
@@ -175,9 +181,8 @@ def _signing_in(desks: Desks, door: Door) -> APIRouter:
     return router
 
 
-def _reviewing(desks: Desks, door: Door, watcher: Watcher, bell: Bell) -> APIRouter:
+def _reviewing(desks: Desks, door: Door, watcher: Watcher, pace: Pace, bell: Bell) -> APIRouter:
     router = APIRouter(responses=_REFUSED)
-    pace = Pace()
     answering = CapacityLimiter(16)  # threads that take answers in, whatever the others are busy with
     looking: Counter[str] = Counter()  # pictures that everybody waits for
 
@@ -222,7 +227,8 @@ def _reviewing(desks: Desks, door: Door, watcher: Watcher, bell: Bell) -> APIRou
         listening = bell.listen(campaign, at.who)  # before the look: what comes meanwhile is heard
         try:
             given = await look()
-            first, pause = [sheet.id for sheet in given.sheets], SHARE_AFTER
+            first = [sheet.id for sheet in given.sheets]
+            pause = SHARE_AFTER
             while len(first) <= have and given.state in ("running", "waiting") and not bell.is_closed:
                 if (left := ends - time.monotonic()) <= 0:
                     break
@@ -230,9 +236,10 @@ def _reviewing(desks: Desks, door: Door, watcher: Watcher, bell: Bell) -> APIRou
                 if await bell.heard(listening, min(left, pause if empty else LOOK_EVERY)):
                     bell.leave(campaign, at.who, listening)
                     listening = bell.listen(campaign, at.who)
-                given, pause = await look(share=empty), LOOK_EVERY
-                if [sheet.id for sheet in given.sheets] != first:
-                    break
+                given = await look(share=empty)
+                pause = LOOK_EVERY if empty else SHARE_AFTER
+                if [sheet.id for sheet in given.sheets] != first and (given.sheets or empty):
+                    break  # who has just answered their last one is not sent away before others' sheets were looked at
             return given
         finally:
             bell.leave(campaign, at.who, listening)

@@ -23,6 +23,7 @@ from cccount_dist.campaign.responses import check_annotator, check_response, one
 from cccount_dist.review.checkquestions import CHECKS_FROM, Checks
 from cccount_dist.review.history import History
 from cccount_dist.review.items import Items
+from cccount_dist.review.onscreen import OnScreen, Pair, pair_of, pairs_of
 from cccount_dist.review.outlook import Outlook, outlook_of, why_nothing
 from cccount_dist.review.queue import Queue
 from cccount_dist.review.rates import estimate, evidence_of
@@ -103,6 +104,7 @@ class Desk:
         self._came: dict[str, datetime] = {}  # when somebody came for sheets last
         self._said: dict[str, datetime] = {}  # when somebody came with nothing before them, or said something
         self._in_hands: Counter[str] = Counter()  # sheets that people hold, as of the last time somebody took some
+        self._on_screen = OnScreen(lease_seconds)
         self._empty: dict[str, tuple[datetime, datetime]] = {}  # who has nothing to answer: since when, and last seen when
         self._items = items or Items(workspace)
         self._campaign.hold(self._learn)
@@ -135,14 +137,17 @@ class Desk:
             with self._handouts.changing():
                 self._handouts.expire(now.timestamp())
                 held = self._handouts.in_hands()
-                mine = [self._still_open(sheet) for sheet in held if sheet.annotator == annotator]
+                had = [sheet for sheet in held if sheet.annotator == annotator]
+                mine = [self._still_open(sheet) for sheet in had]
+                before_them = self._on_screen.pairs(annotator, had, mine, now)
                 self._handouts.give_back(sheet.sheet for sheet in mine if not sheet.candidates)
                 taken = [sheet for sheet in mine if sheet.candidates][:count]
                 holders: dict[int, set[str]] = {}
                 for sheet in held:
                     for question_id, _ in sheet.candidates:
                         holders.setdefault(question_id, set()).add(sheet.annotator)
-                fresh = self._queue.sheets(annotator, holders, self._others(annotator, microseconds(now)))
+                others = self._others(annotator, microseconds(now))
+                fresh = self._queue.sheets(annotator, holders, others, before_them, has_some=bool(taken))
                 for _ in range(min(count, self._fair_share(held)) - len(taken)):
                     following = self._checks.next(annotator, holders) or _from_queue(next(fresh, None), annotator)
                     if following is None:
@@ -152,7 +157,7 @@ class Desk:
                         holders.setdefault(question_id, set()).add(annotator)
                     taken.append(following)
                 if share and not taken:
-                    taken = self._shared(annotator, held)
+                    taken = self._shared(annotator, held, before_them)
                 taken = [_leased(sheet, self._expires(sheet, now)) for sheet in taken]
                 self._handouts.hand_out(taken)
                 self._in_hands = Counter(sheet.annotator for sheet in held if sheet.annotator != annotator)
@@ -200,7 +205,7 @@ class Desk:
 
     def asks_again(self, annotator: str, question_id: int, u: int, v: int) -> bool:
         """Whether somebody is asked about a pair that they answered before, and not to see how steady they are."""
-        return question_id < CHECKS_FROM and (annotator, min(u, v), max(u, v)) in self._reading.seen
+        return question_id < CHECKS_FROM and self._reading.seen.get((annotator, *pair_of(u, v)), question_id) != question_id
 
     def attendance(self) -> tuple[int, int]:
         """How many people are answering, and how many sheets they lack in all to the fewest with which nobody waits."""
@@ -219,14 +224,16 @@ class Desk:
         people = self._people() | {sheet.annotator for sheet in held}
         return max(FEW_SHEETS, math.ceil(self._queue.looks / len(people)))
 
-    def _shared(self, annotator: str, held: Sequence[Handout]) -> list[Handout]:
+    def _shared(self, annotator: str, held: Sequence[Handout], before_them: Collection[Pair]) -> list[Handout]:
         """The last sheet of who holds most, if they look at another one meanwhile; an answer of both is one vote more."""
         by_person: dict[str, list[Handout]] = {}
         for sheet in held:
             by_person.setdefault(sheet.annotator, []).append(sheet)
         for sheets in sorted(by_person.values(), key=len, reverse=True):
             last = sheets[-1]
-            if len(sheets) > 1 and all(self._queue.is_open(question_id, annotator) for question_id, _ in last.candidates):
+            known = all((annotator, *pair) in self._reading.seen or pair in before_them for pair in pairs_of([last]))
+            is_open = all(self._queue.is_open(question_id, annotator) for question_id, _ in last.candidates)
+            if len(sheets) > 1 and is_open and not known:
                 self._handouts.give_back([last.sheet])
                 return [Handout(uuid.uuid4().hex, annotator, 0.0, last.kind, last.anchor, last.candidates)]
         return []
@@ -325,6 +332,9 @@ class Desk:
             self._campaign.refresh()
             if answer_id not in self._history.may_be_undone(annotator):
                 return Receipt(rejected=[Rejection(id, f"{answer_id!r} is none of {annotator}'s last answers")])
+            row = self._reading.ledger.row(answer_id)
+            if row is not None and 0 <= row.question_id < CHECKS_FROM:  # the page shows it again
+                self._on_screen.may_see(annotator, pair_of(row.u, row.v), row.question_id, self._clock())
             return _receipt(id, lambda: self._campaign.undo(answer_id, annotator=annotator, id=id))
 
     def flag(self, annotator: str, item: int, reason: str, *, id: str) -> Receipt:  # noqa: A002  the id of the flag itself

@@ -1,7 +1,8 @@
 """The registry of methods: each is declared once, with its name, what it needs, what may be set about it, and how it is made.
 
 `cccount methods`, the commands, the flows, the estimators and the report read it from here. A method of your own is one
-`register_method` in one file: docs/write-your-own-sampler.md. Light to import: `build` imports the sampler when it is wanted.
+`register_method` in one file: docs/how-to/write-your-own-sampler.md. Light to import: `build` imports the
+sampler when it is wanted.
 """
 
 from collections.abc import Callable, Mapping

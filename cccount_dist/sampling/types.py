@@ -72,6 +72,11 @@ class RepeatedAnswer(Answer):
 
 
 @dataclass(frozen=True, slots=True)
+class WithdrawnAnswer(Answer):
+    """Nobody waits for the answer any more, because the question was needless (`Withdrawing`). Nobody said anything."""
+
+
+@dataclass(frozen=True, slots=True)
 class OutsideAnswer(Answer):
     """What is known about two items from elsewhere: another campaign, or an earlier epoch. None: it was taken back."""
 
@@ -129,7 +134,8 @@ class Knowing(Protocol):
 class Withdrawing(Protocol):
     """A sampler that asks ahead, and knows which of its questions have become needless meanwhile. Optional.
 
-    The campaign takes them back: they are told as unsure, by nobody. If one of them is needed after all, it is asked again.
+    The campaign takes them back (`WithdrawnAnswer`). If one of them is needed after all, it is asked again, by another number;
+    who had it on the screen and answers it all the same is heard.
     """
 
     def needless(self) -> Sequence[int]:
@@ -160,6 +166,7 @@ __all__ = [
     "ResultT_co",
     "Sampler",
     "Withdrawing",
+    "WithdrawnAnswer",
     "asked_at_once",
     "tell_all",
 ]

@@ -43,7 +43,7 @@ SECTIONS = (
     Section(
         "matches",
         MatchesOptions,
-        "Optional: points that pictures share with their nearest, looked for if `nearest` is set here (docs/embedding.md).",
+        "Optional: points that pictures share with their nearest, looked for if `nearest` is set here.",
         elsewhere=ComputeOptions,
     ),
     Section("schedule", ScheduleOptions, "For `cccount deploy`: when campaigns are advanced, and when all is checked."),

@@ -1,4 +1,4 @@
-"""The long form: `python -m tests.attack` tries every attack at its full size and writes the table in docs/attack.md."""
+"""The long form: `python -m tests.attack` tries every attack at its full size and writes the table in docs/evidence/attack.md."""
 
 import argparse
 import os
@@ -173,7 +173,7 @@ ATTACKS: list[Callable[[Path, float], list[Row]]] = [
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.attack")
     parser.add_argument("--seconds", type=float, default=60.0, help="of the longest attack")
-    parser.add_argument("--page", type=Path, default=ROOT / "docs/attack.md", help="the page with the table")
+    parser.add_argument("--page", type=Path, default=ROOT / "docs/evidence/attack.md", help="the page with the table")
     options = parser.parse_args()
     Image.MAX_IMAGE_PIXELS = None
     rows: list[Row] = []

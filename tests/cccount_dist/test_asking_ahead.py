@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cccount_dist.clustering.methods import GroupingInputs, make_grouper
 from cccount_dist.counting.placing.placing_sampler import PlacingSampler
 from cccount_dist.sampling.errorrates import EXACT, GivenRates
-from cccount_dist.sampling.types import Answer, Question, Sampler
+from cccount_dist.sampling.types import Answer, Question, Sampler, WithdrawnAnswer
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from tests.cccount_dist.samplers import blobs, enough
 
@@ -121,7 +121,7 @@ def looked_at(sampler: PlacingSampler, labels: NDArray[np.int64], looks: int, re
         needless = set(sampler.needless())
         back = [look for look in waiting if look[0].id in needless]
         waiting = [look for look in waiting if look[0].id not in needless]
-        sampler.tell([Answer(one.id, one.u, one.v, None) for look in back for one in look])
+        sampler.tell([WithdrawnAnswer(one.id, one.u, one.v, None) for look in back for one in look])
     return asked
 
 
@@ -142,22 +142,65 @@ def test_with_thirty_ready_nearly_as_many_items_are_placed_as_one_by_one_and_mor
     assert likeliest > 0.75 * one, "in 250 answers, of which thirty always lie ready"
 
 
-def test_what_became_needless_is_named_and_asked_again_if_it_is_needed_after_all() -> None:
+def said(question: Question) -> Answer:
+    return Answer(question.id, question.u, question.v, float(LABELS[question.u] == LABELS[question.v]))
+
+
+def until_something_is_needless() -> tuple[PlacingSampler, list[Question], dict[int, Question]]:
+    """A count, the questions that were answered, and those that are open: one of these helps no more."""
     sampler = likely(rates=GivenRates(1e-6, 1e-6, 1e-6, 1e-6))
     asked: dict[int, Question] = {}
+    answered: list[Question] = []
     for _ in range(200):
         asked |= {one.id: one for one in sampler.ask(20 - len(asked))}
-        if needless := sampler.needless():
-            break
         question = asked.pop(min(asked))
-        sampler.tell([Answer(question.id, question.u, question.v, float(LABELS[question.u] == LABELS[question.v]))])
-    else:
-        pytest.fail("nothing became needless")
-    assert set(needless) <= set(asked), "only what is open"
+        answered.append(question)
+        sampler.tell([said(question)])
+        if needless := set(sampler.needless()):
+            assert needless <= set(asked), "only what is open"
+            return sampler, answered, asked
+    pytest.fail("nothing became needless")
+
+
+def different_after_all(sampler: PlacingSampler, answered: list[Question], item: int) -> None:
+    """Somebody takes back what said where an item belongs."""
+    sampler.tell([Answer(one.id, one.u, one.v, 0.0) for one in answered if one.u == item])
+
+
+def taken_back(sampler: PlacingSampler, asked: dict[int, Question]) -> list[Question]:
+    needless = [asked.pop(number) for number in sampler.needless()]
+    sampler.tell([WithdrawnAnswer(one.id, one.u, one.v, None) for one in needless])
+    return needless
+
+
+def test_what_became_needless_is_named_and_asked_again_by_another_number_if_it_is_needed_after_all() -> None:
+    sampler, given, asked = until_something_is_needless()
     placed = sampler.placed
-    sampler.tell([Answer(number, asked[number].u, asked[number].v, None) for number in needless])
+    needless = taken_back(sampler, asked)
     assert not sampler.needless()
     assert sampler.placed == placed
+    assert all((one.u, one.v) not in {(q.u, q.v) for q in needless} for one in sampler.ask(40))
+    different_after_all(sampler, given, needless[0].u)
+    again = sampler.ask(40)
+    assert {(one.u, one.v) for one in again} & {(q.u, q.v) for q in needless}
+    assert not {one.id for one in again} & {q.id for q in needless}
+
+
+def test_an_answer_to_what_had_been_taken_back_is_heard_and_the_pair_is_not_asked_by_another_number() -> None:
+    """A person who has a pair on the screen while it becomes needless answers it; before, the next one asked the same again."""
+    sampler, given, asked = until_something_is_needless()
+    late = taken_back(sampler, asked)[0]
+    different_after_all(sampler, given, late.u)
+    asked |= {one.id: one for one in sampler.ask(60)}
+    again = [one.id for one in asked.values() if (one.u, one.v) == (late.u, late.v)]
+    before = sampler.result().answers
+    sampler.tell([said(late)])
+    assert sampler.result().answers == before + 1
+    assert set(again) <= set(sampler.needless()), "who else has it need not answer it"
+    sampler.tell([WithdrawnAnswer(one, late.u, late.v, None) for one in again])
+    sampler.tell([WithdrawnAnswer(late.id, late.u, late.v, None)])  # the late answer was undone: nobody said anything
+    assert sampler.result().answers == before
+    assert (late.u, late.v) in {(one.u, one.v) for one in sampler.ask(60)}
 
 
 def test_counts_that_ask_what_is_likeliest_needed_rest_on_the_first_items_of_the_order_and_their_intervals_cover() -> None:

@@ -20,7 +20,7 @@ from cccount_dist.testing.difference import first_difference
 
 LABELS = np.array([0, 0, 0, 1, 1, 2, 2, 3])
 ITEMS = list(range(7))  # item 7 must not be asked about
-PAGE = Path(__file__).parents[2] / "docs" / "write-your-own-sampler.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "write-your-own-sampler.md"
 
 
 class Pairs:

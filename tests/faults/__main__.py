@@ -110,7 +110,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=7200.0, help="cause no more faults after so long")
     parser.add_argument("--only", help="methods of the suite, with commas")
     parser.add_argument("--records", type=Path, help="a file with a line for each fault: a run goes on where the last one ended")
-    parser.add_argument("--pages", type=Path, default=ROOT / "docs", help="where the pages with the tables are")
+    parser.add_argument("--pages", type=Path, default=ROOT / "docs/evidence", help="where the pages with the tables are")
     run = Run(parser.parse_args())
     signal.signal(signal.SIGTERM, run.end)
     with ExitStack() as stack:

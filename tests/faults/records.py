@@ -1,4 +1,4 @@
-"""What the long form has seen: a line in a file for each fault, at once, and the tables of docs/faults.md and docs/scaling.md.
+"""What the long form has seen: a line in a file for each fault, and the tables of faults.md and scaling.md in docs/evidence.
 
 A run that is cut counts for what it did: the next one with the same file goes on where it ended.
 """

@@ -1,4 +1,4 @@
-"""The sampler of docs/write-your-own-sampler.md, in one file: it works in every command, on the page, in the report."""
+"""The sampler of docs/how-to/write-your-own-sampler.md, in one file: it works in every command, on the page, in the report."""
 
 import json
 import signal

@@ -19,7 +19,7 @@ from storage.settings import Goal
 from storage.stored import declared as declared_as
 from tests.flows.conftest import ROOT, cccount
 
-DOCS = "\n".join(path.read_text() for path in sorted((ROOT / "docs").glob("*.md")))
+DOCS = "\n".join(path.read_text() for path in sorted((ROOT / "docs").rglob("*.md")))
 BY_NAME = re.compile(
     r"""(?<!dtype\.)(?<![\w"])(kind|method)(\.name)?\s*(==|!=|in|not\ in)\s*\(?["']   # a kind or method compared with a name
       | \[["'](count|cluster|subcluster)["']\]""",
@@ -56,7 +56,7 @@ def test_a_kind_is_a_command_a_flow_and_known_to_verify(kind: CampaignKind[objec
     assert set(FLOWS[kind.name].parameters.properties) >= {"workspace", "campaign", "budget", "oracle", "seed"}
     for spec in kind.tables:
         assert len(declared_as(f"campaigns/c/results/{spec.name}.parquet")) == 1
-        assert f"{spec.name}.parquet" in (ROOT / "docs/workspace.md").read_text()
+        assert f"{spec.name}.parquet" in (ROOT / "docs/reference/workspace.md").read_text()
     assert {"answers", "questions", "state"} <= set(kind.course.schema.names)
     assert set(kind.shown) <= set(kind.course.schema.names)
 

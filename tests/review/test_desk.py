@@ -8,9 +8,11 @@ from cccount_dist.campaign.campaign import Campaign, Response
 from cccount_dist.campaign.effort import effort_of
 from cccount_dist.report.wording import people_note
 from cccount_dist.review.desk import Desk
+from cccount_dist.sampling.ledger import CLOSED, LoggedAnswer
+from cccount_dist.sampling.logged import answers_table
 from cccount_dist.sampling.types import Question
 from storage.errors import InputError
-from storage.handouts import read_waits
+from storage.handouts import Handouts, read_waits
 from tests.review.campaigns import Clock, ask, make_folder, page, pairs, plain_desk, reply
 
 
@@ -205,6 +207,25 @@ def test_votes_about_one_item_stay_together(tmp_path: Path) -> None:
     assert [sheet.candidates[0].question_id for sheet in desk.take("ana", 4)] == [0, 3, 1, 2]
 
 
+def test_a_pair_that_is_on_somebodys_screen_is_asked_of_others_by_another_number(tmp_path: Path) -> None:
+    """What became needless was taken off the sheet that somebody looked at, and asked again: they were shown it twice."""
+    clock = Clock()
+    folder = make_folder(tmp_path, pairs(6))
+    desk = plain_desk(folder, clock=clock, lease_seconds=60.0)
+    mine = desk.take("ana", 3)
+    desk.take("ben", 1)
+    first = mine[0].candidates[0].question_id
+    folder.log.append_answers(answers_table([LoggedAnswer("closed", first, 0, 1, None, CLOSED, CLOSED)]))
+    ask(folder, [Question(6, 0, 1), Question(7, 4, 5)])  # the pair of the closed one, and one that ana holds by another number
+    shown = [sheet.candidates[0].question_id for sheet in desk.take("ana", 8)]
+    assert not {6, 7} & set(shown)
+    assert len(desk.answer("ana", reply(mine[:1])).stored) == 1, "she is heard"
+    assert {sheet.candidates[0].question_id for sheet in desk.take("ben", 8)} >= {6, 7}
+    settled = Campaign.open(str(tmp_path), "c").ledger.settled(first)
+    assert settled is not None
+    assert settled.annotator == "ana"
+
+
 def test_how_long_people_had_nothing_to_answer_is_kept_and_reported(tmp_path: Path) -> None:
     clock, folder = Clock(), make_folder(tmp_path, pairs(1))
     desk = plain_desk(folder, clock=clock)
@@ -228,6 +249,13 @@ def test_how_long_people_had_nothing_to_answer_is_kept_and_reported(tmp_path: Pa
     assert said.endswith("Somebody at the page had nothing to answer 2\N{NO-BREAK SPACE}times: 4.0 s at the longest, 5 s in all.")
     (tmp_path / "damaged").write_bytes(b"no database")
     assert read_waits(tmp_path / "damaged") == read_waits(tmp_path / "absent") == ()
+
+
+def test_reading_how_long_people_waited_leaves_no_file_behind(tmp_path: Path) -> None:
+    book = Handouts(tmp_path / "desk.sqlite")
+    book.close()
+    assert read_waits(book.path) == ()
+    assert [path.name for path in tmp_path.iterdir()] == ["desk.sqlite"]
 
 
 def test_sheets_in_hands_are_about_different_clusters_where_there_are_such(tmp_path: Path) -> None:

@@ -62,7 +62,9 @@ def test_the_registry_is_whole() -> None:
         assert one.present in one.since
         oldest = min([*one.migrations, one.present])
         assert set(range(oldest, one.present)) <= set(one.migrations), f"{one.name}: a step is missing"
-    assert formats.as_table() in (ROOT / "docs/workspace.md").read_text(), "put what `python -m storage.formats` prints there"
+    assert formats.as_table() in (ROOT / "docs/reference/workspace.md").read_text(), (
+        "put what `python -m storage.formats` prints there"
+    )
 
 
 def test_version_1_of_the_chain_is_what_0_1_0_wrote() -> None:

@@ -29,7 +29,7 @@ def _word(said: str, choices: tuple[str, ...], where: Mapping[str, Scalar] | Non
 
 @dataclass(frozen=True, slots=True)
 class ApcParameters(Options):
-    """The defaults are ours (docs/grouping.md); `form=printed` is the paper's algorithm (`printed.py`)."""
+    """The defaults are ours (docs/explanation/grouping.md); `form=printed` is the paper's algorithm (`printed.py`)."""
 
     wording = PARAMETER_IS
     of = "apc"

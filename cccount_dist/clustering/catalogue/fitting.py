@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.clustering.catalogue.answers import own_chance, renewed
 from cccount_dist.clustering.catalogue.belief import new_share
@@ -19,6 +18,7 @@ from cccount_dist.clustering.catalogue.rates import SheetRates, learned_rates
 from cccount_dist.clustering.catalogue.space import Base, fitted
 from cccount_dist.clustering.catalogue.state import Book, Fit, State
 from cccount_dist.clustering.catalogue.votes import Votes
+from cccount_dist.similarity.threads import one_thread
 
 PLACED, LEFT = 400, 2000  # items that the weights, and the level of "new", are fitted to
 FEWEST, FEWEST_SEEN = 20, 24
@@ -58,7 +58,7 @@ def _fit(state: State, given: SheetRates | None, lists: NDArray[np.int32]) -> No
     rates = _rates(state) if given is None and book.cells else fit.rates
     space = fitted(state.base, clusters.label, lists)
     clusters.moved_to(space.rows)
-    with threadpool_limits(1):
+    with one_thread():
         fit = replace(fit, space=space, means=nearest_means(space, clusters), glances=book.glances, level=0.0, rates=rates)
         state.fit = fit
         share = new_share(state)

@@ -152,16 +152,26 @@ class AheadEngine(Engine):
             yield keys, wanted
             best.plan = self._plan_of(best.lane, best.found, best.founders)
 
-    def needless(self) -> list[Key]:
-        """Questions without an answer that help no more, because it is decided where their item belongs."""
-        undecided = {lane.item for lane in self._lanes if not lane.work.decided}
-        return [
-            key
-            for item, others in self.state.early.items()
-            if item not in undecided
-            for other in others
-            if (key := (item, other, 0)) in self._numbers and key not in self._answers
-        ]
+    def needs(self, key: Key) -> bool:
+        """Whether an answer to what was asked may still help: an item waits for it, or is not decided and was compared early."""
+        item, other, times = key
+        if key in self._waiting:
+            return True
+        return (
+            not times
+            and other in self.state.early.get(item, {})
+            and any(lane.item == item and not lane.work.decided for lane in self._lanes)
+        )
+
+    def asked(self, key: Key) -> None:
+        """Note that somebody was asked this, before it was its turn; it was not known here."""
+        item, other, times = key
+        if not times and (item, other) not in self._asked:
+            self.state.early.setdefault(item, {})[other] = None
+
+    def withdrawn(self, key: Key) -> None:
+        """Forget that this was asked early."""
+        self.state.early.get(key[0], {}).pop(key[1], None)
 
     def _needed(self) -> Iterator[tuple[list[Key], Wanted]]:
         """What is wanted whatever others say: by a re-check, by the item whose turn it is, and to confirm; in order of wishes."""

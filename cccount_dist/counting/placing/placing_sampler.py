@@ -28,7 +28,7 @@ from cccount_dist.counting.population import Population
 from cccount_dist.counting.result import CountResult
 from cccount_dist.counting.richness import richness
 from cccount_dist.sampling.errorrates import EXACT, GivenRates
-from cccount_dist.sampling.types import Answer, KnownAnswer, Question, RepeatedAnswer
+from cccount_dist.sampling.types import Answer, KnownAnswer, Question, RepeatedAnswer, WithdrawnAnswer
 from cccount_dist.similarity.localscores import LocalScores
 from cccount_dist.similarity.sharp import SharpRows
 from storage.errors import InputError
@@ -91,7 +91,8 @@ class PlacingSampler:
         self._likely = likely and lanes > 1
         self._answers: dict[Key, Value] = {}
         self._keys: list[Key] = []  # of each question asked
-        self._numbers: dict[Key, int] = {}
+        self._numbers: dict[Key, int] = {}  # of what was asked and not withdrawn
+        self._open: dict[int, Key] = {}  # asked and neither answered nor withdrawn; only where questions are asked early
         self._on_pages: set[Key] = set()  # of them, those on pages; only where questions are asked early
         self._queue: deque[tuple[list[Key], Wanted]] = deque()
         self._answered = 0  # same or different
@@ -125,6 +126,8 @@ class PlacingSampler:
                 self._numbers[key] = len(self._keys)
                 asked.append(Question(len(self._keys), key[0], key[1], "same", wanted.purpose, page))
                 self._keys.append(key)
+            if self._likely:
+                self._open.update({self._numbers[key]: key for key in fresh})
             if self._likely and wanted.paged:
                 self._on_pages.update(fresh)
             limit -= bool(fresh)
@@ -169,6 +172,14 @@ class PlacingSampler:
                     _know(self._engine.state.rates, answer)
                 continue
             key = self._keys[answer.question_id]
+            if isinstance(self._engine, AheadEngine):
+                self._open.pop(answer.question_id, None)
+                if isinstance(answer, WithdrawnAnswer):
+                    self._withdraw(self._engine, answer.question_id)
+                    continue
+                if key not in self._numbers:  # withdrawn, and answered by who had it on the screen
+                    self._numbers[key] = answer.question_id
+                    self._engine.asked(key)
             before = self._answers.get(key)
             self._answered += (answer.value is not None) - (before is not None)
             if key not in self._answers:
@@ -183,7 +194,22 @@ class PlacingSampler:
     def needless(self) -> Sequence[int]:
         """Numbers of questions that are asked, are not answered, and help no more (`sampling/types.py`)."""
         self._refresh()
-        return sorted(self._numbers[key] for key in self._engine.needless())
+        engine = self._engine
+        if not isinstance(engine, AheadEngine):
+            return []
+        return sorted(number for number, key in self._open.items() if key in self._answers or not engine.needs(key))
+
+    def _withdraw(self, engine: AheadEngine, number: int) -> None:
+        """Take a question back, and what was said to it and taken back since; it may be asked again by another number."""
+        key = self._keys[number]
+        if self._numbers.get(key) != number:
+            return
+        del self._numbers[key]
+        self._on_pages.discard(key)
+        engine.withdrawn(key)
+        if key in self._answers:
+            self._answered -= self._answers.pop(key) is not None
+            self._stale = True
 
     def result(self) -> CountResult:
         """Return the estimate from the items that have been placed."""

@@ -59,10 +59,6 @@ class Engine:
             self._run(lane, [self._answers[key] for key in lane.keys])
             self._advance()
 
-    def needless(self) -> list[Key]:
-        """Questions that nobody needs to answer any more: none, as every one that is wanted is waited for."""
-        return []
-
     def _advance(self) -> None:
         while self._step():
             pass
