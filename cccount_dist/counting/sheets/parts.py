@@ -11,7 +11,8 @@ from cccount_dist.clustering.catalogue.rates import USUAL_MISS
 from cccount_dist.clustering.catalogue.state import State
 from cccount_dist.clustering.catalogue.votes import pair_of
 
-RECENT, WEIGHT, USUAL, LEAST = 40, 4.0, 0.15, 0.1  # sheets that count; what is expected before them, worth so many; and ever
+RECENT, WEIGHT, USUAL = 40, 4.0, 0.15  # sheets that count, and what is expected before the first, worth so many
+LEAST = 0.1  # what is expected as long as items are in no group
 NEAR = 2.0  # the nearest is likelier a part than the next one, as 1 / (place + 2)
 UNLIKE = 0.07  # parts that differ so much that nobody marks them, in addition to what is missed
 FAR = 0.05  # parts that are not among the nearest, for each that is
@@ -25,7 +26,9 @@ def expected_parts(state: State) -> float:
     if not near:
         return 0.0
     recent = [look.part for look in book.looks if not look.before][-RECENT:]
-    found = max((sum(recent) + WEIGHT * USUAL) / (len(recent) + WEIGHT), LEAST)
+    found = (sum(recent) + WEIGHT * USUAL) / (len(recent) + WEIGHT)
+    if len(book.clusters.unplaced):  # they may found new ones
+        found = max(found, LEAST)
     no_mark = math.log(
         (max(rates.miss, USUAL_MISS) + UNLIKE) / (1.0 - rates.false)
     )  # what is missed makes parts, and hides in them
