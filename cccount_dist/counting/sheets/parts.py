@@ -12,6 +12,7 @@ from cccount_dist.clustering.catalogue.state import State
 from cccount_dist.clustering.catalogue.votes import pair_of
 
 RECENT, WEIGHT, USUAL = 40, 4.0, 0.15  # sheets that count, and what is expected before the first, worth so many
+LOOSE = 0.25  # share of the nearest that a group has to be compared with, at least
 LEAST = 0.1  # what is expected as long as items are in no group
 NEAR = 2.0  # the nearest is likelier a part than the next one, as 1 / (place + 2)
 UNLIKE = 0.07  # parts that differ so much that nobody marks them, in addition to what is missed
@@ -46,3 +47,12 @@ def expected_parts(state: State) -> float:
         odds = math.log(chance / (1.0 - chance)) + yes * rates.mark + no * no_mark
         total += 1.0 / (1.0 + math.exp(min(-odds, 50.0)))
     return total * (1.0 + FAR)
+
+
+def loose_groups(state: State) -> int:
+    """Return the number of groups that were hardly compared with those near them: each may be a part of another one."""
+    pairs = state.book.votes.pairs
+    return sum(
+        sum(pair_of(cluster, other) in pairs for other in others) < LOOSE * len(others)
+        for cluster, others in nearest_clusters(state).items()
+    )

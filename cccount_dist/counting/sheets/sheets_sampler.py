@@ -25,7 +25,7 @@ from cccount_dist.counting.intervals import check_level
 from cccount_dist.counting.order import random_order
 from cccount_dist.counting.population import Population
 from cccount_dist.counting.result import CountResult
-from cccount_dist.counting.sheets.parts import expected_parts
+from cccount_dist.counting.sheets.parts import expected_parts, loose_groups
 from cccount_dist.counting.sheets.searched import Searched, number_of
 from storage.errors import InputError
 
@@ -83,17 +83,18 @@ class SheetsSampler(SheetSampler[CountResult]):
         state = self._look()
         answered = sum(value is not None for value in self._said.values())
         found, placed = self._searched(state), len(state.book.clusters.placed)
-        if found is None:
+        loose, seen = loose_groups(state), len(state.book.clusters.live)
+        if found is None or 2 * loose > seen:  # nothing can be said of groups that nobody compared
             return CountResult(None, 1.0, float(self._all), self._level, 0, answered)
         exact = self._right and not found.left and self.done
         parts = 0.0 if exact else expected_parts(state)
         said = number_of(found, parts, self._level)
-        seen = len(state.book.clusters.live)
+        low, stop_low = (max(end - loose, 1.0) for end in (said.low, said.stop[0]))
         details = {
             "items_placed": float(placed),
             "items_set_aside": float(found.left),
             "drawn": float(found.drawn),
-            "stop_low": said.stop[0],
+            "stop_low": stop_low,
             "stop_high": said.stop[1],
             "false_splits": parts,
             "clusters_found": max(seen - parts, 1.0),
@@ -102,8 +103,8 @@ class SheetsSampler(SheetSampler[CountResult]):
         }
         sizes = np.unique(state.book.clusters.size[state.book.clusters.live], return_counts=True)
         known = dict(zip(sizes[0].tolist(), sizes[1].tolist(), strict=True))
-        certain = max(float(seen) - np.ceil(parts), 1.0)
-        return CountResult(said.estimate, said.low, said.high, self._level, placed, answered, certain, details, known)
+        certain = max(float(seen) - np.ceil(parts) - loose, 1.0)
+        return CountResult(said.estimate, low, said.high, self._level, placed, answered, certain, details, known)
 
     def _chosen(self, state: State) -> tuple[State, Sheet | None]:
         return state, choose(state, self._order, counting=True)
