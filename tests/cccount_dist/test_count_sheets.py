@@ -1,6 +1,5 @@
 """Counting by sheets: exact when everything is grouped, honest before, the same questions from the same answers."""
 
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -22,14 +21,12 @@ from cccount_dist.sampling.methods import Start
 from cccount_dist.sampling.types import Answer, OutsideAnswer, Question
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from storage.errors import InputError
-from tests.cccount_dist.samplers import Labels, blobs, enough
+from tests.cccount_dist.samplers import Labels, blobs
 
 SIZES = (30, 24, 18, 14, 10, 8, 6, 5, 4, 3, 2, 2, 1, 1, 1)
 VECTORS, LABELS = blobs(SIZES, dimensions=12, noise=0.5, seed=2)
 LISTS = neighbors_in_memory(VECTORS, 20).index
 RIGHT = SheetRates.of(0.0, 0.0)
-LONG = "CCCOUNT_STATISTICS" in os.environ
-RUNS = 100 if LONG else 30
 
 
 def sampler(seed: int = 0, *, right: bool = True, **parameters: int) -> SheetsSampler:
@@ -105,13 +102,9 @@ def test_what_was_grouped_stays_so_when_the_sample_grows() -> None:
 
 
 def test_intervals_hold_the_truth_in_nineteen_of_twenty_runs() -> None:
-    """Seeded runs with 4 % misses and 1 % false marks, most of them in the middle of it.
-
-    The long form (`make statistics`) has 100 runs and asks for 0.92; a standard error is 0.022. The short one has the first 30 of
-    them and asks for 23: a coverage of 0.95 gives fewer once in ten thousand times, one of 0.8 in 24 of 100, one of 0.6 in 96.
-    """
+    """100 seeded runs with 4 % misses and 1 % false marks, most of them in the middle of it; a standard error is 0.022."""
     held: list[bool] = []
-    for seed in range(RUNS):
+    for seed in range(100):
         random = np.random.default_rng(seed)
         sizes = (9,) * 13 if seed % 2 else tuple(np.maximum(1, random.lognormal(1.9, 0.9, 13).round()).astype(int).tolist())
         vectors, labels = blobs(sizes, dimensions=8, noise=0.6, seed=seed)
@@ -121,8 +114,8 @@ def test_intervals_hold_the_truth_in_nineteen_of_twenty_runs() -> None:
         result = counter.result()
         if result.estimate is not None:
             held.append(result.low <= len(sizes) <= result.high)
-    assert len(held) > 0.8 * RUNS, "most runs have an estimate by now"
-    assert (np.mean(held) >= 0.92) if LONG else sum(held) >= enough(len(held), 0.95)
+    assert len(held) > 80, "most runs have an estimate by now"
+    assert np.mean(held) >= 0.92
 
 
 # -- the same from the same --------------------------------------------------------------------------------------------------

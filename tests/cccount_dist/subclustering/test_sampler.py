@@ -27,7 +27,7 @@ OPTIONS = st.sampled_from(
         Options(8, 3, seed=2),
         Options(4, 1, scale=0.5),
         Options(8, 3, likely=True),
-    ]  # fmt: skip
+    ]
 )
 
 
