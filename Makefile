@@ -5,8 +5,10 @@ BIN    := $(VENV)/bin
 # No telemetry, and never a hidden Prefect server (docs/how-to/prefect.md).
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
+# Whoever has switched compiled modules off pays for them in every process that a test starts: a minute and more.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test lint types unit audit faults attack weeks memory kernels clean
+.PHONY: help setup demo test lint types docs words release unit audit faults attack weeks memory papers sides kernels clean
 help:            ## this list
 	@grep -E '^[a-z]+: *.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
@@ -19,7 +21,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 demo: setup      ## the whole way on bundled images, with a kill in the middle; leaves demo/report.html
 	$(BIN)/cccount demo --directory demo
 
-test: lint types unit audit  ## everything that CI runs
+test: lint types docs unit audit  ## everything that CI runs
 lint: setup      ## ruff: rules and format; the order of imports between rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -32,6 +34,16 @@ AT_ONCE ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 unit: setup      ## every test, a file at a time in each process
 	$(BIN)/pytest -n $(AT_ONCE) --dist loadfile --no-loadscope-reorder --durations 30
 
+docs: setup      ## the site, from docs/ and the code, into site/; a dead link, a missing page or an address outside it is an error
+	PYTHONPATH=. NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m handbook.offline site
+release: setup   ## wheel and sdist in dist/, tried in an empty environment, with a list of all parts (sbom.cdx.json)
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m handbook.release dist
+words:           ## every message, help text and word of the page in one file, to be read: words.txt
+	$(BIN)/python -m tests.words > words.txt
+
 audit: setup     ## known vulnerabilities of the pinned versions, where an advisory database can be reached
 	infra/audit $(BIN)
 faults: setup    ## the long form of the fault suite: 200 faults, about half an hour; writes docs/evidence/faults.md
@@ -43,9 +55,15 @@ weeks: setup     ## the long form of the campaign of two weeks in small: three p
 	CCCOUNT_TWO_WEEKS=long $(BIN)/pytest tests/review/test_two_weeks.py
 
 memory: setup    ## what every command takes, measured, beside what it says before it starts; about two minutes, alone on the machine
-	CCCOUNT_MEMORY=1 $(BIN)/pytest -n 0 tests/cccount_dist/test_taken.py
+	CCCOUNT_TAKEN=long $(BIN)/pytest -n 0 tests/cccount_dist/test_taken.py
+
+papers: setup    ## run every command of docs/evidence/papers.md, about three minutes
+	CCCOUNT_PAPERS=1 $(BIN)/pytest -n 0 tests/flows/test_paper_commands.py
+
+sides: setup     ## how often the number of animals behind their sides is in its interval: 600 made collections, about five minutes
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.sides 100
 
 kernels:         ## forget compiled kernels: numba does not notice when a file that a kernel imports has changed
 	find storage cccount_dist flows tests benchmarks -name '*.nb[ic]' -delete
 clean: kernels   ## remove what was made here
-	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) demo site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

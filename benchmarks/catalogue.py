@@ -6,7 +6,7 @@
     … --ahead 24                sheets that lie ready: each is answered when so many others are open
     … --large                   100,000 items of 1,500 classes: time of a glance, of the first pass, and memory
     … --quick                   market20, one seed
-    … --write NAME              put the table into docs/explanation/catalogue.md; with `--coverage` the second one
+    … --write NAME              put the table into docs/evidence/catalogue.md; with `--coverage` the second one
 
 Prints markdown tables; a set whose file is not in the folder is left out, and said so. A person takes 30 s for a sheet; by the
 second model 6 s, 0.8 s a cell and 0.7 s a mark. Hours include random pages. A seed is another draw of sheets and wrong answers.
@@ -33,7 +33,7 @@ from cccount_dist.sampling.types import Answer, Question, Sampler
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from cccount_dist.similarity.metrics import prepare
 
-PAGE = Path("docs/explanation/catalogue.md")
+PAGE = Path("docs/evidence/catalogue.md")
 SHEET = 30.0  # seconds
 EACH, CELL, CLICK = 6.0, 0.8, 0.7  # the second model
 HOURS = (0.5, 1.0, 2.0)

@@ -1,4 +1,4 @@
-"""The tables of docs/explanation/counting.md: error, bias, coverage and width of counting on labelled collections.
+"""The tables of docs/evidence/counting.md: error, bias, coverage and width of counting on labelled collections.
 
 Many seeded runs each.
 
@@ -6,7 +6,7 @@ Many seeded runs each.
     python -m benchmarks.counting --data FOLDER --noise 0.04 --runs 100           # 4 % wrong answers, rates not told
     python -m benchmarks.counting --data FOLDER --grid 24 --noise 0.04 --runs 100 # pages, 4 % misses and 1 % false picks a glance
     python -m benchmarks.counting --data FOLDER --stop 0.3 --runs 100             # coverage of runs that stop at a width
-    … --write pairs|noise|pages|stop|repeating                             # put the table into docs/explanation/counting.md
+    … --write pairs|noise|pages|stop|repeating                             # put the table into docs/evidence/counting.md
 
 The runs are those of `cccount benchmark counting` (`flows/stages/benchmark.py`): on Dask, kept in `--results`, not made twice.
 """
@@ -21,7 +21,7 @@ from flows.compute.clients import open_client
 from flows.stages.benchmark import HEAD, STOP_HEAD, benchmark_counting, make_plan, table
 from flows.stages.benchmarkoptions import BenchmarkOptions
 
-PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "counting.md"
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "counting.md"
 
 
 def main() -> None:

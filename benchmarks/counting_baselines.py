@@ -18,7 +18,7 @@ from cccount_dist.counting.labelled import LabelledSet, load
 from cccount_dist.counting.trials import Plan, run_trial
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 
-PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "counting.md"
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "counting.md"
 EFFORT = 0.5
 ASKING = {
     "nis": Plan("nis", (EFFORT,)),
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(), help="folder of the .npz files; sets that are not there are skipped")
     parser.add_argument("--sets", default="digits,handwritten,czoo,market20,balanced")
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--write", action="store_true", help="put the table into docs/explanation/counting.md")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/evidence/counting.md")
     given = parser.parse_args()
     lines = list(HEAD)
     for name in given.sets.split(","):

@@ -1,4 +1,4 @@
-"""Writes the collections of the held-out tables of docs/explanation/counting.md, on which nothing was chosen, as .npz files.
+"""Writes the collections of the held-out tables of docs/evidence/counting.md, on which nothing was chosen, as .npz files.
 
     python -m benchmarks.counting_heldout --data FOLDER --to HELD
     python -m benchmarks.counting --data HELD --sets att,omniglot250,tail9,gamma5 --write heldout

@@ -18,7 +18,7 @@ from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.oracles import LabelOracle
 from cccount_dist.similarity.metrics import prepare
 
-PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "counting.md"
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "counting.md"
 FIRST_SEED = 2000  # other seeds than those of the tables
 HEAD = ["| set | runs | made | expected | bias | coverage |", "|---|---|---|---|---|---|"]
 
@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(), help="folder of the .npz files; sets that are not there are skipped")
     parser.add_argument("--sets", default="omniglot,longtail,balanced,blank")
     parser.add_argument("--runs", type=int, default=24)
-    parser.add_argument("--write", action="store_true", help="put the table into docs/explanation/counting.md")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/evidence/counting.md")
     given = parser.parse_args()
     lines = list(HEAD)
     for name in given.sets.split(","):

@@ -1,6 +1,6 @@
 """People who err: how many of the answers that their votes settle are right, at which cost in votes, and who is named.
 
-    python -m benchmarks.crowd [--questions 2000] [--seeds 20] [--write docs/how-to/review.md]
+    python -m benchmarks.crowd [--questions 2000] [--seeds 20] [--write docs/evidence/review.md]
 
 Four people err in 4 % of their answers, one in 20 %, in both directions. Everybody answers whatever still wants votes, in an
 order of chance, as at the desk; nobody is told who is good. Nothing but the ledger and the estimate of the rates runs here.

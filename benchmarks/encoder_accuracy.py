@@ -7,7 +7,7 @@ of their own, with a map of their own: what was chosen on the first is confirmed
 random from the whole. d' is the distance of the mean similarities of equal and of different pairs, in standard deviations. Frames
 of one track of GTSRB are no proof of anything: such pairs are left out of the measures.
 With --local: `composite`, then `matches`; the nearest of 200 random queries by vectors, and with local matches beside them.
-The collections may be used for research only and are not in the repository; docs/explanation/embedding.md says what they are.
+The collections may be used for research only and are not in the repository; docs/evidence/embedding.md says what they are.
 """
 
 import argparse

@@ -4,7 +4,8 @@
     … --stop 0.9 0.95           a second table: where `stop` would end the runs of evidence, and how good they are then
     … --steady 20 30            columns of that table: where `steady` would
     … --ablation                variants of APC instead
-    … --write NAME              put the table into docs/explanation/grouping.md (NAME-stop: the second one)
+    … --learn-up-to 0           as if every set had more items than those up to which `evidence` learns its space anew
+    … --write NAME              put the table into docs/evidence/grouping.md (NAME-stop: the second one)
 
 Prints a markdown table; a set whose file is not in the folder is left out, and said so. A seed is another order of the items and
 another draw of the wrong answers. `start` is the ARI before the first question, `lowest` and `best` the lowest and best ARI at
@@ -23,6 +24,7 @@ import numpy as np
 from benchmarks.groupingsets import SETS, USUAL, Data, loaded
 from benchmarks.pasting import paste
 from cccount_dist.clustering.agreement import ari, nmi
+from cccount_dist.clustering.evidence import evidence_sampler, micro
 from cccount_dist.clustering.methods import GroupingInputs, grouping_method, grouping_methods, make_grouper
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.drive import answer_batch
@@ -31,7 +33,7 @@ from cccount_dist.sampling.types import Answer
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from cccount_dist.similarity.metrics import prepare
 
-PAGE = Path("docs/explanation/grouping.md")
+PAGE = Path("docs/evidence/grouping.md")
 Parameters = Mapping[str, str | int | float | bool]
 ABLATION: dict[str, Parameters] = {
     "both, the default": {},
@@ -117,8 +119,11 @@ def main() -> None:
     )
     parser.add_argument("--budget", type=int, help="questions, instead of the usual number of each set")
     parser.add_argument("--ablation", action="store_true", help="variants of apc")
+    parser.add_argument("--learn-up-to", type=int, help="items up to which evidence learns its space anew")
     parser.add_argument("--write", metavar="NAME", help=f"put the table into {PAGE}, between the marks of this name")
     chosen = parser.parse_args()
+    if chosen.learn_up_to is not None:
+        micro.LEARN_UP_TO = evidence_sampler.LEARN_UP_TO = chosen.learn_up_to  # type: ignore[attr-defined]
     for name, lines in ablated(chosen) if chosen.ablation else scored(chosen):
         print("\n".join(lines if len(lines) == 3 else lines[-1:]), flush=True)
         if chosen.write:

@@ -1,6 +1,6 @@
 """A server and `advance`, each killed a thousand times: nothing acknowledged is lost or doubled, and the end is the same.
 
-    python -m benchmarks.kills --kills 1000 [--folder DIR] [--write docs/how-to/review.md]
+    python -m benchmarks.kills --kills 1000 [--folder DIR] [--write docs/evidence/review.md]
 
 SIGKILL spares the page cache of the operating system: this is about processes, not about power. What is done is in `killing.py`.
 """

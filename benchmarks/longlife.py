@@ -5,8 +5,9 @@
 Every time is that of a real command, in a process of its own. "replay" is the same command on the same campaign whose snapshot
 was removed just before it: that is what each step cost without snapshots. The two stand side by side in one run, so the load of
 the machine is in both; in brackets the seconds of a processor, of which the ratio is taken. The campaigns are started for people,
-answered by labels up to `--answers`, and then by twenty people: for those who answered lately a step has more than 100 questions
-ready, and 100 answers to them are what is new. The folder keeps its workspace for the next run.
+answered by labels up to `--answers`, as many at a time as people may have open, and then by twenty people: for those who answered
+lately a step has more than 100 questions ready, and 100 answers to them are what is new. The folder keeps its workspace for the
+next run.
 """
 
 import argparse
@@ -25,13 +26,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import psutil
 
 from benchmarks.review import QUIET, annotate, serving
 from cccount_dist import Campaign, Response
+from cccount_dist.campaign.advancing import kind_of, read_inputs
 from cccount_dist.review.annotators import Annotators
 from cccount_dist.sampling.ledger import LoggedAnswer
 from cccount_dist.sampling.logged import answers_table
 from cccount_dist.sampling.types import Question
+from storage.campaigns import CampaignFolder
 from storage.collection import collection_table
 from storage.workspace import Workspace
 from tests.review.gallery import start_campaign
@@ -43,6 +47,7 @@ PEOPLE, PAUSE, SECONDS = 20, 0.5, 15.0
 REPEATS = 3
 ROUNDS = 3  # in which people answer what waits: how much lies ready depends on how fast they were
 MORE = 500  # answers by labels before people are tried again
+AT_ONCE = 512  # questions that labels answer together: as many as may be open for people
 
 
 @dataclass(frozen=True)
@@ -97,15 +102,27 @@ def aged(place: Path, method: str, answers: int) -> int:
     """
     Campaign.create(str(place), method, KIND[method], method=method, budget=0, oracle="people").advance(to_the_end=True)
     for more in range(0, answers, MORE):
-        for budget, oracle in ((answers + more, "labels"), (3 * answers, "people")):
-            campaign = Campaign.create(str(place), method, KIND[method], method=method, budget=budget, oracle=oracle)
-            campaign.advance(to_the_end=True)
+        Campaign.create(str(place), method, KIND[method], method=method, budget=answers + more, oracle="labels")
+        answered_by_labels(place, method)
+        campaign = Campaign.create(str(place), method, KIND[method], method=method, budget=3 * answers, oracle="people")
+        campaign.advance()
         for _ in range(ROUNDS):
             if len(campaign.ask(NEW)) == NEW:
                 return campaign.ledger.position
             answered(place, method)
             campaign.advance()
     return campaign.ledger.position
+
+
+def answered_by_labels(place: Path, method: str) -> None:
+    """Use up the budget, many questions at a time: what matters here is that answers are there, not how few would have done."""
+    folder = CampaignFolder(Workspace.open(str(place)), method)
+    settings, kind = folder.settings(), kind_of(folder)
+    with folder.lease() as lease:
+        runner = kind.runner(folder, lease, read_inputs(folder.workspace, kind, settings.method, settings.parameters))
+        runner.at_once = AT_ONCE
+        while runner.step(batch=AT_ONCE).state == "running":
+            print(f"{method}: {runner.ledger.questions:,} answers", file=sys.stderr)
 
 
 def answered(place: Path, method: str) -> int:
@@ -182,16 +199,24 @@ def review(folder: Path, answers: int) -> list[str]:
         began = time.perf_counter()
         times: dict[str, list[float]] = {"answer": [], "answer, as the client sees it": [], "eight sheets": []}
         with serving(place, *QUIET) as url:
-            started = time.perf_counter() - began
+            started, work = time.perf_counter() - began, work_of_children()
             ends = time.monotonic() + SECONDS
             threads = [threading.Thread(target=annotate, args=(url, token, ends, PAUSE, times, [])) for token in tokens]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
+            each = 1000 * (work_of_children() - work) / max(len(times["answer"]), 1)
         late = [statistics.quantiles(times[what], n=100)[98] for what in ("answer", "eight sheets")]
-        rows.append(f"| {given:,} | {started:.1f} s | {late[0]:.1f} ms | {late[1]:.1f} ms | {len(times['answer']):,} |")
+        said = f"{Took(started, work)} | {late[0]:.1f} ms | {late[1]:.1f} ms | {each:.1f} ms | {len(times['answer']):,}"
+        rows.append(f"| {given:,} | {said} |")
     return rows
+
+
+def work_of_children() -> float:
+    """Seconds of a processor that the server and what it started have used so far."""
+    times = [child.cpu_times() for child in psutil.Process().children(recursive=True)]
+    return sum(one.user + one.system for one in times)
 
 
 def main() -> None:
@@ -213,8 +238,8 @@ def main() -> None:
             place = prepared(folder, chosen.items, chosen.dimensions)
             print("\n".join(steps(place, method, chosen.answers, replays=not chosen.no_replays)), flush=True)
         if chosen.review:
-            print("\n| answers before | start of `cccount review` | answer, p99 | eight sheets, p99 | answers |")
-            print("|---:|---:|---:|---:|---:|")
+            print("\n| answers before | start of `cccount review` | answer, p99 | eight sheets, p99 | work an answer | answers |")
+            print("|---:|---:|---:|---:|---:|---:|")
             print("\n".join(review(folder, chosen.review)), flush=True)
     print(f"\nn = {chosen.items:,}, d = {chosen.dimensions}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores at the end.")
 

@@ -3,7 +3,7 @@ whether a locality order pays.
 
     python -m benchmarks.neighbors                 everything: about half an hour on two cores, 3 repetitions
     python -m benchmarks.neighbors --scale 0.1     a tenth of the items: a minute, to see that it runs
-    python -m benchmarks.neighbors --write         also puts the tables into docs/explanation/neighbors.md
+    python -m benchmarks.neighbors --write         also puts the tables into docs/evidence/neighbors.md
 
 Medians, and ratios of what ran in the same repetition, one after the other. Needs faiss (the extra `approximate`).
 """
@@ -14,7 +14,6 @@ import io
 import json
 import os
 import platform
-import re
 import shutil
 import statistics
 import subprocess
@@ -31,6 +30,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from benchmarks.pasting import paste
 from cccount_dist.similarity.blocks import scores_of
 from cccount_dist.similarity.coarse import learn_centres, near_centres
 from cccount_dist.similarity.grid import grid_for
@@ -40,7 +40,7 @@ from storage.schema import COLLECTION, EMBEDDINGS
 from storage.workspace import Workspace
 
 K = 50
-PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "neighbors.md"
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "neighbors.md"
 
 
 def vectors(items: int, dimensions: int) -> NDArray[np.float32]:
@@ -293,7 +293,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies every n")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", choices=["kernel", "peers", "growth", "approximate", "order"], action="append")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/explanation/neighbors.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/evidence/neighbors.md")
     chosen = parser.parse_args()
 
     def n(items: int) -> int:
@@ -313,9 +313,7 @@ def main() -> None:
             text = f"{table}\n\n{conditions(chosen.repeats)}"
             print(f"{text}\n", flush=True)
             if chosen.write:
-                begin, end = f"<!-- {key} -->", f"<!-- /{key} -->"
-                page = PAGE.read_text()
-                PAGE.write_text(re.sub(f"{begin}.*?{end}", lambda _: f"{begin}\n{text}\n{end}", page, flags=re.DOTALL))  # noqa: B023
+                paste(PAGE, key, ["", *text.splitlines(), ""])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The review server with 20 people at once, and the page in Chromium: how long an answer takes, how soon the next pair is there.
 
     python -m benchmarks.review [--annotators 20] [--seconds 30] [--pause 0.5] [--look 9] [--folder DIR]
-        [--write docs/how-to/review.md]
+        [--write docs/evidence/review.md]
 
 The server is a real `cccount review`; the annotators are threads of another process that take sheets and answer them one by one
 over HTTP, `--pause` seconds apart; people take about nine. Then the same with cold JPEGs of twelve megapixels, `--look` seconds

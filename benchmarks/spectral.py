@@ -2,7 +2,7 @@
 
 Error: share of items in the wrong group, against the spectral clustering of all similarities and, in `groups`, against the truth.
 Times are CPU time of one thread (`time.process_time`), so that other work on the machine matters less; without compilation.
-`--runs 20 --sets iris --minutes 4 --store runs.jsonl --write docs/explanation/spectral.md`:
+`--runs 20 --sets iris --minutes 4 --store runs.jsonl --write docs/evidence/spectral.md`:
 runs that the store has are not repeated, so a benchmark may be done bit by bit, and tables are pasted into the page.
 """
 

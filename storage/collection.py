@@ -18,6 +18,8 @@ from storage.problems import Problem
 from storage.schema import COLLECTION
 
 KEY = "collection.parquet"
+LEFT, RIGHT, OTHER = "left", "right", "other"
+SIDES = (LEFT, RIGHT, OTHER)  # that a picture can show
 
 
 class Collection:
@@ -66,6 +68,23 @@ class Collection:
         """Return why an item has no vector, for those that have none."""
         column = self.table.column("problem").to_pylist()
         return {item: reason for item, reason in enumerate(column) if reason is not None}
+
+    def sides(self) -> list[str | None]:
+        """Return the side that each item shows; None where nobody said."""
+        found: list[str | None] = self.table.column("side").to_pylist()
+        return found
+
+    def with_sides(self, sides: Mapping[int, str | None]) -> "Collection":
+        """Return the same collection in which these items show these sides."""
+        column = self.sides()
+        for item, side in sides.items():
+            if side is not None and side not in SIDES:
+                raise InputError(f"a picture shows one of the sides {', '.join(SIDES)}, not {side!r}")
+            if not 0 <= item < self.items:
+                raise InputError(f"there is no item {item}: the collection has the items 0 to {self.items - 1}")
+            column[item] = side
+        place = self.table.column_names.index("side")
+        return Collection(self.table.set_column(place, COLLECTION.schema.field("side"), pa.array(column, pa.string())))
 
     def with_problems(self, problems: Mapping[int, str]) -> "Collection":
         """Return the same collection with these reasons, and no others, in its `problem` column."""
@@ -149,4 +168,7 @@ def _check_ids(ids: list[str], where: str) -> None:
         first[name] = row
 
 
-__all__ = ["Collection", "collection_problems", "collection_table", "read_collection", "write_collection"]
+__all__ = [
+    "LEFT", "OTHER", "RIGHT", "SIDES", "Collection", "collection_problems", "collection_table", "read_collection",
+    "write_collection",
+]  # fmt: skip

@@ -25,16 +25,27 @@ PAIRS_KEY = f"{FOLDER}/{KNOWN_PAIRS.name}.parquet"
 _TRIES = 100
 
 
-def read_names(workspace: Workspace) -> list[Entry]:
-    """Return the journal, the oldest entry first."""
-    objects = workspace.objects
-    return [read_entry(objects.read(key), f"{workspace.location}/{key}") for key in sorted(objects.keys(NAMES))]
+def read_names(workspace: Workspace, known: dict[str, Entry] | None = None) -> list[Entry]:
+    """Return the journal, the oldest entry first. `known`: entries that were read before; those that are new come into it.
+
+    An entry never changes, so whoever reads often, and keeps what is known, reads each once.
+    """
+    objects, known = workspace.objects, {} if known is None else known
+    there = sorted(objects.keys(NAMES))
+    for key in there:
+        if key not in known:
+            known[key] = read_entry(objects.read(key), f"{workspace.location}/{key}")
+    return [known[key] for key in there]
 
 
-def append_name(workspace: Workspace, entry: Entry) -> bool:
-    """Add an entry, and return whether it is new: one with an id that is there already changes nothing."""
+def append_name(workspace: Workspace, entry: Entry, known: dict[str, Entry] | None = None) -> bool:
+    """Add an entry, and return whether it is new: one with an id that is there already changes nothing.
+
+    `known` as in `read_names`.
+    """
+    known = {} if known is None else known
     for _ in range(_TRIES):
-        there = read_names(workspace)
+        there = read_names(workspace, known)
         if any(one.id == entry.id for one in there):
             return False
         key = f"{NAMES}/{len(there):06d}.json"

@@ -179,6 +179,7 @@ PAGES = (
     result(f"{INDIVIDUALS.name}.parquet", "the individuals: name, key picture, encounters, when, where, how sure",
            "`cccount individuals`", checks.table(INDIVIDUALS),
            remedy="`cccount individuals --campaign {campaign}` writes it again"),
+    result("sides.json", "the count for each side, and for animals", "`cccount count`, `cccount cluster`", checks.json_object),
     result("report.html", "the report of a count or a grouping", "`cccount report`, every step", checks.page,
            remedy="`cccount report --campaign {campaign}` writes it again"),
 )  # fmt: skip
@@ -269,9 +270,9 @@ def _strangers(place: Place) -> Iterator[Problem]:
         count[next((folder for folder in above if folder not in known), key)] += 1
     for name, files in count.items():
         what = (
-            "nobody declared this file"
+            "cccount does not know this file"
             if name in place.keys
-            else f"nobody declared this folder, and what is in it ({files} files)"
+            else f"cccount does not know this folder, and what is in it ({files} files)"
         )
         yield Problem(place.where(name), what, "move it away or delete it")
 

@@ -153,6 +153,9 @@ COLLECTION = TableSpec("collection", (
     Column("width", pa.int32(), "pixels", required=False),
     Column("height", pa.int32(), "pixels", required=False),
     Column("problem", pa.string(), "why the item has no vector", required=False),
+    Column("side", pa.string(), "the side of the animal that it shows: left, right or other", required=False, later=True),
+    Column("latitude", pa.float64(), "where the picture was taken, in degrees", required=False, later=True),
+    Column("longitude", pa.float64(), "where the picture was taken, in degrees", required=False, later=True),
 ))  # fmt: skip
 
 QUESTIONS = TableSpec("questions", (
@@ -279,6 +282,8 @@ KNOWN_PAIRS = TableSpec("pairs", (
     Column("v", pa.int64(), "item"),
     Column("value", pa.float64(), "1 same, 0 different"),
     Column("origin", pa.string(), "the file that says so"),
+    Column("error", pa.float64(), "how often such a fact is wrong; empty: it is certain", required=False, later=True),
+    Column("reason", pa.string(), "why it is believed, as the log of a campaign says it", required=False, later=True),
 ))  # fmt: skip
 
 NEXT = TableSpec("next", (

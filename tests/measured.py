@@ -185,12 +185,21 @@ class Made:
         people: Words = ["count", ws, "--campaign", "people", "--method", "placing"]
         yield Watched("count --method placing", "campaign", fewer, people, "placing")
         yield Watched("pack", "campaign", fewer, ["pack", ws, "--campaign", "people", "--file", self.folder / "pack.html"])
+        known = self.folder / "known.csv"
+        rows = map(",".join, zip(self.names, self.labels, strict=True))
+        known.write_text("\n".join(["id,name", *rows]))
+        size = replace(here, answers=self.items)
+        yield Watched("catalogue import", "catalogue import", size, ["catalogue", "import", ws, "--file", known])
         (self.folder / "images").rename(self.folder / "moved")
         yield Watched("relocate", "relocate", names, ["relocate", ws, "--images", self.folder / "moved"])
         yield Watched(
             "cluster --method catalogue", "campaign", fewer, ["cluster", ws, "--method", "catalogue", *few], "catalogue"
         )
         yield Watched("report of a cluster", "report", fewer, ["report", ws, "--campaign", "cluster"])
+        pairs = replace(here, answers=200 + self.items // 2)  # of the catalogue
+        yield Watched("individuals", "individuals", pairs, ["individuals", ws])
+        for form in ("csv", "coco"):
+            yield Watched(f"export {form}", "export", pairs, ["export", ws, "--format", form, "--to", self.folder / form])
         yield Watched("baselines", "baselines", here, ["baselines", ws])
 
 

@@ -12,7 +12,9 @@ import typer
 
 from benchmarks.papers.__main__ import EXPERIMENTS
 from benchmarks.papers.apc import fission
-from benchmarks.papers.jobs import Experiment, run, stored
+from benchmarks.papers.experiment import Experiment
+from benchmarks.papers.jobs import run, stored
+from benchmarks.papers.pictures import draw
 from cccount_dist.report.wording import said_price
 from cccount_dist.sampling.methods import METHODS
 from flows.commands.cli import make_app
@@ -111,12 +113,39 @@ def test_what_was_measured_is_not_measured_again_and_a_torn_line_is(tmp_path: Pa
     def cases(*, full: bool) -> list[dict[str, str | int | float | bool]]:
         return [{"n": number} for number in range(4 if full else 2)]
 
-    one = Experiment("toy", "a toy", cases, measure, lambda done: [str(len(done))])
+    one = Experiment("toy", "a toy", cases, measure, lambda done: [str(len(done))], lambda _: [])
     assert [row["value"] for _, row in run(one, tmp_path, tmp_path, full=False, client=None)] == [0.0, 1.0]
     with (tmp_path / "toy.jsonl").open("a") as file:
         file.write('{"case": {"n": 2}, "row": {"val')
     assert [row["value"] for _, row in run(one, tmp_path, tmp_path, full=True, client=None)] == [0.0, 1.0, 2.0, 3.0]
     assert len(counted) == 4
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda one: one.name)
+def test_every_experiment_is_drawn_and_the_same_bytes_each_time(experiment: Experiment, tmp_path: Path) -> None:
+    cases = experiment.cases(full=False)
+    done = [(case, _Anything(place)) for place, case in enumerate(cases)]
+    panels = experiment.panels(done)
+    assert panels
+    draw(panels, experiment.of, tmp_path / "one.svg")
+    draw(experiment.panels(done), experiment.of, tmp_path / "two.svg")
+    drawn = (tmp_path / "one.svg").read_bytes()
+    assert drawn == (tmp_path / "two.svg").read_bytes()
+    assert panels[0].title.encode() in drawn
+
+
+class _Anything(dict[str, float]):
+    """A row in which every column has some value."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__({f"accuracy, {place}": 0.5})
+        self._value = 1.0 + place % 7
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> float:
+        return self._value
 
 
 def test_fission_leaves_single_items_out() -> None:

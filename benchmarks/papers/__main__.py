@@ -5,8 +5,8 @@
     python -m benchmarks.papers --data FOLDER --full --dask   the same on a Dask cluster (--compute, --workers)
     python -m benchmarks.papers --list
 
-Finished measurements are lines in the folder of results, tables are `NAME.md` beside them. A case whose data are not in the
-folder is left out. docs/evidence/papers.md says what stands for what.
+Finished measurements are lines in the folder of results; `NAME.md` is the table, `NAME.svg` the plot (extra `benchmarks`). A case
+whose data are not in the folder is left out. docs/evidence/papers.md says what stands for what.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchmarks.papers import apc, hacc, iu_red, nis, subclustering
 from benchmarks.papers.jobs import run, stored
+from benchmarks.papers.pictures import draw
 from flows.compute.options import ComputeOptions
 
 EXPERIMENTS = {one.name: one for module in (nis, apc, hacc, subclustering, iu_red) for one in module.EXPERIMENTS}
@@ -49,6 +50,8 @@ def main() -> None:
             lines = [f"# {one.of}", "", *(one.table(done) if done else ["nothing was measured: the data are not in the folder"])]
             given.results.mkdir(parents=True, exist_ok=True)
             (given.results / f"{name}.md").write_text("\n".join(lines) + "\n")
+            if done:
+                draw(one.panels(done), one.of, given.results / f"{name}.svg")
             print("\n".join(lines), flush=True)
 
 

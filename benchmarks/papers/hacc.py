@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits, load_iris
 
-from benchmarks.papers.jobs import Case, Done, Experiment, Row, Value, means
+from benchmarks.papers.experiment import Case, Done, Dots, Experiment, Panel, Row, Value, by, curves_of, means
 from cccount_dist.clustering.agreement import jcc, rwcp
 from cccount_dist.clustering.baselines.random_constraints import RandomConstraints
 from cccount_dist.clustering.hacc.beliefs import many_runs
@@ -92,6 +92,16 @@ def table(done: Done) -> list[str]:
     )
 
 
+def panels(done: Done) -> list[Panel | Dots]:
+    def points(_: Case, row: Row) -> list[tuple[float, float]]:
+        return [(look, row[f"JCC at {look}"]) for look in (0, *LOOKS) if f"JCC at {look}" in row]
+
+    return [
+        Panel(name, "questions", "JCC", curves_of(mine, lambda case: str(case["variant"]), points))
+        for name, mine in by(done, "set").items()
+    ]
+
+
 def calibration_cases(*, full: bool) -> list[dict[str, Value]]:
     return [
         {"set": name, "file": SETS[name], "bin": tenth}
@@ -117,7 +127,18 @@ def calibration_table(done: Done) -> list[str]:
     return means(done, ("set", "bin"), ("pairs", "P", "the same"))
 
 
+def calibration_panels(done: Done) -> list[Panel | Dots]:
+    return [
+        Panel(
+            name, "P", "share the same", {"pairs": [(row["P"], row["the same"]) for _, row in mine if "P" in row]}, diagonal=True
+        )
+        for name, mine in by(done, "set").items()
+    ]
+
+
 EXPERIMENTS = (
-    Experiment("hacc-curves", "Active-HACC, figure 4, iris, loss of the heuristics", cases, measure, table),
-    Experiment("hacc-calibration", "Active-HACC, figure 3", calibration_cases, measure_calibration, calibration_table),
+    Experiment("hacc-curves", "Active-HACC, figure 4, iris, loss of the heuristics", cases, measure, table, panels),
+    Experiment(
+        "hacc-calibration", "Active-HACC, figure 3", calibration_cases, measure_calibration, calibration_table, calibration_panels
+    ),
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.papers.jobs import Case, Done, Experiment, Row, Value, means
+from benchmarks.papers.experiment import Case, Done, Dots, Experiment, Panel, Row, Value, by, curves_of, means, values_of
 from benchmarks.spectral_sets import Floats, Labels, complete, data_sets, error, gaussians
 from benchmarks.spectral_step import twenty_steps
 from cccount_dist.clustering.methods import grouping_method, make_grouper, without_vectors
@@ -76,6 +76,17 @@ def table(done: Done) -> list[str]:
     return means(done, ("set", "items", "mode", "method"), columns)
 
 
+def panels(done: Done) -> list[Panel | Dots]:
+    def points(_: Case, row: Row) -> list[tuple[float, float]]:
+        return [(share, row[f"error at {share:g}"]) for share in SHARES]
+
+    return [
+        Panel(f"{name}, {mode}", "share of n(n-1)/2", "error", curves_of(mine, lambda case: str(case["method"]), points))
+        for name, of_set in by(done, "set").items()
+        for mode, mine in by(of_set, "mode").items()
+    ]
+
+
 def step_cases(*, full: bool) -> list[dict[str, Value]]:
     sets = [name for name, one in data_sets().items() if len(one[1]) <= 120]
     return [
@@ -97,8 +108,17 @@ def step_table(done: Done) -> list[str]:
     return means(done, ("set", "share"), ("error before", "decrease by IU_RED", "decrease by S&T"))
 
 
+def step_panels(done: Done) -> list[Panel | Dots]:
+    return [
+        Dots(
+            f"one step by {rule}", "decrease of the error", values_of(done, lambda case: str(case["set"]), f"decrease by {rule}")
+        )
+        for rule in ("IU_RED", "S&T")
+    ]
+
+
 EXPERIMENTS = (
-    Experiment("iu-red-curves", "IU_RED, figures 2 and 3", curve_cases, measure, table),
-    Experiment("iu-red-noisy", "IU_RED, figure 5 and table 2", noisy_cases, measure, table),
-    Experiment("iu-red-step", "IU_RED, table 1", step_cases, measure_step, step_table),
+    Experiment("iu-red-curves", "IU_RED, figures 2 and 3", curve_cases, measure, table, panels),
+    Experiment("iu-red-noisy", "IU_RED, figure 5 and table 2", noisy_cases, measure, table, panels),
+    Experiment("iu-red-step", "IU_RED, table 1", step_cases, measure_step, step_table, step_panels),
 )

@@ -1,11 +1,13 @@
 """NIS: error, bias, |bias|/σ and coverage over effort (figures 4 to 7, A6), the ratio N : M, table 3, accuracy (figure 8), A5."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchmarks.papers.jobs import Case, Done, Experiment, Row, Value, means
+from benchmarks.papers.experiment import Case, Done, Dots, Experiment, Panel, Row, Value, by, curves_of, means
 from cccount_dist.clustering.agreement import accuracy
 from cccount_dist.clustering.elbow import cluster_grid
 from cccount_dist.clustering.kmeans import kmeans
@@ -73,13 +75,37 @@ def curve_table(done: Done) -> list[str]:
     for (name, variant), rows in groups.items():
         for effort in map("{:g}".format, EFFORTS):
             relative = np.array([row[effort] / row["clusters"] - 1 for row in rows])
-            share = abs(relative.mean()) / relative.std() if relative.std() > 0 else 0.0
             covered = np.mean([row[f"{effort} in"] for row in rows])
             lines.append(
                 f"| {name} | {variant} | {len(rows)} | {effort} | {np.abs(relative).mean():.3f} | {relative.mean():+.3f} | "
-                f"{share:.2f} | {covered:.2f} |"
+                f"{_bias_in_deviations(relative):.2f} | {covered:.2f} |"
             )
     return lines
+
+
+def curve_panels(done: Done) -> list[Panel | Dots]:
+    def covers(_: Case, row: Row) -> list[tuple[float, float]]:
+        return [(effort, row[f"{effort:g} in"]) for effort in EFFORTS]
+
+    found: list[Panel | Dots] = []
+    for name, mine in by(done, "set").items():
+        runs = {variant: [row for _, row in rows] for variant, rows in by(mine, "variant").items()}
+        error = {one: _over_effort(rows, lambda all_runs: float(np.abs(all_runs).mean())) for one, rows in runs.items()}
+        bias = {one: _over_effort(rows, _bias_in_deviations) for one, rows in runs.items()}
+        found.append(Panel(name, "answers / n", "error", error))
+        found.append(Panel(name, "answers / n", "|bias| / σ", bias))
+        found.append(
+            Panel(name, "answers / n", "coverage of 95 % intervals", curves_of(mine, lambda case: str(case["variant"]), covers))
+        )
+    return found
+
+
+def _over_effort(rows: list[Row], summed: Callable[[NDArray[np.float64]], float]) -> list[tuple[float, float]]:
+    return [(effort, summed(np.array([row[f"{effort:g}"] / row["clusters"] - 1 for row in rows]))) for effort in EFFORTS]
+
+
+def _bias_in_deviations(errors: NDArray[np.float64]) -> float:
+    return float(abs(errors.mean()) / errors.std()) if errors.std() > 0 else 0.0
 
 
 def ratio_cases(*, full: bool) -> list[dict[str, Value]]:
@@ -99,6 +125,16 @@ def measure_ratio(folder: Path, case: Case) -> Row:
 
 def ratio_table(done: Done) -> list[str]:
     return means(done, ("set", "alpha", "ratio"), ("error", "anchors"))
+
+
+def ratio_panels(done: Done) -> list[Panel | Dots]:
+    def points(case: Case, row: Row) -> list[tuple[float, float]]:
+        return [(float(case["ratio"]), row["error"])]
+
+    return [
+        Panel(name, "M / N", "error at 1 n", curves_of(mine, lambda case: f"α = {case['alpha']}", points), logarithmic=True)
+        for name, mine in by(done, "set").items()
+    ]
 
 
 def baseline_cases(*, full: bool) -> list[dict[str, Value]]:
@@ -142,6 +178,15 @@ def baseline_table(done: Done) -> list[str]:
     return means(done, ("set",), list(dict.fromkeys(name for _, row in done for name in row)))
 
 
+def baseline_panels(done: Done) -> list[Panel | Dots]:
+    found: list[Panel | Dots] = []
+    for name, mine in by(done, "set").items():
+        columns = [one for one in mine[0][1] if one.startswith("accuracy")]
+        values = {one.removeprefix("accuracy, "): float(np.mean([row[one] for _, row in mine])) for one in columns}
+        found.append(Dots(f"accuracy (equation 12), {name}", "share of items", values))
+    return found
+
+
 def elbow_cases(*, full: bool) -> list[dict[str, Value]]:
     sets = list(SETS) if full else ["market20"]
     return [
@@ -168,9 +213,19 @@ def elbow_table(done: Done) -> list[str]:
     return means(done, ("set", "links", "k"), ("objective", "accuracy"))
 
 
+def elbow_panels(done: Done) -> list[Panel | Dots]:
+    return [
+        Panel(name, "k", "objective", curves_of(mine, lambda case: f"{case['links']} n links",
+              lambda case, row: [(float(case["k"]), row["objective"])]), logarithmic=True)
+        for name, mine in by(done, "set").items()
+    ]  # fmt: skip
+
+
 EXPERIMENTS = (
-    Experiment("nis-curves", "NIS, figures 4 to 7, A1 to A4 and A6", curve_cases, measure_curve, curve_table),
-    Experiment("nis-ratio", "NIS, section 4: N : M, and N as a power of T", ratio_cases, measure_ratio, ratio_table),
-    Experiment("nis-baselines", "NIS, table 3 and figure 8", baseline_cases, measure_baselines, baseline_table),
-    Experiment("nis-elbow", "NIS, figure A5", elbow_cases, measure_elbow, elbow_table),
+    Experiment("nis-curves", "NIS, figures 4 to 7, A1 to A4 and A6", curve_cases, measure_curve, curve_table, curve_panels),
+    Experiment(
+        "nis-ratio", "NIS, section 4: N : M, and N as a power of T", ratio_cases, measure_ratio, ratio_table, ratio_panels
+    ),
+    Experiment("nis-baselines", "NIS, table 3 and figure 8", baseline_cases, measure_baselines, baseline_table, baseline_panels),
+    Experiment("nis-elbow", "NIS, figure A5", elbow_cases, measure_elbow, elbow_table, elbow_panels),
 )

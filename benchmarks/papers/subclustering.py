@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.papers.jobs import Case, Done, Experiment, Row, Value, means
+from benchmarks.papers.experiment import Case, Done, Dots, Experiment, Panel, Points, Row, Value, by, curves_of, means
 from cccount_dist import PairwiseClusterer, Subclusterer
 from cccount_dist.estimators.baselines import group_baseline, subcluster_baseline
 from cccount_dist.similarity.metrics import prepare
@@ -57,6 +57,20 @@ def passive_table(done: Done) -> list[str]:
     return means(done, ("set", "n", "method", "R / K"), ("SJC", "coverage", "purity"))
 
 
+def passive_panels(done: Done) -> list[Panel | Dots]:
+    found: list[Panel | Dots] = []
+    for name, mine in by(done, "set").items():
+        shares = [pair for pair in mine if pair[0]["method"] == "paper" and pair[0]["n"] == 10]
+        sizes = [pair for pair in mine if pair[0]["R / K"] == 25]
+        found.append(Panel(f"{name}, n = 10 (figure 8a)", "|R| / K", "SJC", _sjc(shares, "R / K")))
+        found.append(Panel(f"{name} (figures 8b-f)", "n", "SJC", _sjc(sizes, "n")))
+    return found
+
+
+def _sjc(done: Done, over: str) -> dict[str, Points]:
+    return curves_of(done, lambda case: str(case["method"]), lambda case, row: [(float(case[over]), row["SJC"])])
+
+
 def active_cases(*, full: bool) -> list[dict[str, Value]]:
     sets = list(SETS) if full else ["market20"]
     return [
@@ -91,7 +105,18 @@ def active_table(done: Done) -> list[str]:
     return means(done, ("set", "method", "questions"), ("SJC",))
 
 
+def active_panels(done: Done) -> list[Panel | Dots]:
+    return [Panel(name, "questions", "SJC", _sjc(mine, "questions")) for name, mine in by(done, "set").items()]
+
+
 EXPERIMENTS = (
-    Experiment("subclusters", "Active subclustering, figures 7 and 8, table 1", passive_cases, measure_passive, passive_table),
-    Experiment("subclusters-active", "Active subclustering, figure 9", active_cases, measure_active, active_table),
+    Experiment(
+        "subclusters",
+        "Active subclustering, figures 7 and 8, table 1",
+        passive_cases,
+        measure_passive,
+        passive_table,
+        passive_panels,
+    ),
+    Experiment("subclusters-active", "Active subclustering, figure 9", active_cases, measure_active, active_table, active_panels),
 )

@@ -6,10 +6,23 @@ similar is not the same. The same logs always give the same rows with the same i
 twice. Time: the rows that are new.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cccount_dist.sampling.ledger import CORRECTION, KNOWN, OUTSIDE, Ledger, LoggedAnswer, adopted_source, is_correction
+from cccount_dist.sampling.ledger import (
+    CORRECTION,
+    KNOWN,
+    NO_ANIMAL,
+    OUTSIDE,
+    Ledger,
+    LoggedAnswer,
+    adopted_source,
+    fact_source,
+    is_correction,
+)
 from cccount_dist.sampling.logged import answers_of, questions_of
 from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.types import Answer
@@ -35,9 +48,16 @@ class KnownPairs:
         first, pairs = self.rows, read_known_pairs(self._workspace).slice(self.rows).to_pylist()
         self.rows += len(pairs)
         return [
-            LoggedAnswer(f"{KNOWN}/{number}", OUTSIDE, row["u"], row["v"], row["value"], f"{KNOWN}: {row['origin']}", KNOWN)
+            LoggedAnswer(f"{KNOWN}/{number}", OUTSIDE, row["u"], row["v"], row["value"], _source_of(row), KNOWN)
             for number, row in enumerate(pairs, start=first)
         ]
+
+
+def _source_of(row: Mapping[str, Any]) -> str:
+    """What the log says of a pair that was brought in: a fact that may be wrong says how often, and why it is believed."""
+    if row["error"] is None:
+        return f"{KNOWN}: {row['origin']}"
+    return fact_source(float(row["error"]), str(row["reason"] or row["origin"]))
 
 
 class OtherCampaign:
@@ -68,20 +88,22 @@ class OtherCampaign:
             return [row for given in answers_of(table) for row in self._settled(given)]
         source = table.column("source")
         shared = pc.or_(
-            pc.is_in(source, value_set=pa.array(PEOPLE_SOURCES)), pc.starts_with(source, CORRECTION)
+            pc.is_in(source, value_set=pa.array((*PEOPLE_SOURCES, NO_ANIMAL))), pc.starts_with(source, CORRECTION)
         )  # of a simulation nothing is
         return [row for given in answers_of(table.filter(shared)) for row in self._as_they_are(given)]
 
     def _as_they_are(self, row: LoggedAnswer) -> list[LoggedAnswer]:
         asked = row.source in PEOPLE_SOURCES and row.question_id != OUTSIDE and row.question_id not in self._unshared
-        if not (asked or is_correction(row.source)):
+        if row.source == NO_ANIMAL and row.question_id != OUTSIDE:
+            return []  # the answers that the flag gave there; here it gives its own
+        if not (asked or is_correction(row.source) or row.source == NO_ANIMAL):
             return []
         undoes = None if row.undoes is None else self._name(row.undoes)
         return [self._adopted(self._name(row.id), row, row.value, undoes)]
 
     def _settled(self, row: LoggedAnswer) -> list[LoggedAnswer]:
         events = self._ledger.take([row])
-        if is_correction(row.source):
+        if is_correction(row.source) or row.source == NO_ANIMAL:
             return self._as_they_are(row)  # nobody votes on it
         return [adopted for event in events if event.question_id not in self._unshared for adopted in self._follow(row, event)]
 
@@ -104,4 +126,8 @@ class OtherCampaign:
         self, answer_id: str, row: LoggedAnswer, value: float | None, undoes: str | None, event: Answer | None = None
     ) -> LoggedAnswer:
         u, v = (row.u, row.v) if event is None else (event.u, event.v)
+        if row.source == NO_ANIMAL:
+            return LoggedAnswer(
+                answer_id, OUTSIDE, u, v, None, f"{NO_ANIMAL} (campaign {self._folder.name})", row.annotator, undoes
+            )
         return LoggedAnswer(answer_id, OUTSIDE, u, v, value, adopted_source(self._folder.name, row.source), row.annotator, undoes)

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from cccount_dist.campaign.epochs import KNOWLEDGE, epoch_words
-from cccount_dist.campaign.inputs import Inputs, items_alone, load_inputs, with_matches
+from cccount_dist.campaign.inputs import Inputs, items_alone, load_inputs, with_matches, with_sides
 from cccount_dist.campaign.kind import KINDS, CampaignKind
-from cccount_dist.campaign.options import CampaignOptions, require_same
+from cccount_dist.campaign.options import TOGETHER, CampaignOptions, require_same
 from cccount_dist.campaign.outcome import CampaignOutcome
 from cccount_dist.campaign.preparation import Cluster
 from cccount_dist.campaign.progress import Progressing, silent, when_needed
@@ -145,6 +145,8 @@ def read_inputs(
             inputs = load_inputs(workspace, report)
         if find_method(kind.name, method).takes("matches"):
             inputs = with_matches(inputs, workspace)
+    if kind.keeps_sides and parameters.get("sides") != TOGETHER:
+        inputs = with_sides(inputs, workspace)
     _require_memory(workspace, find_method(kind.name, method), parameters, inputs)
     return inputs
 

@@ -15,7 +15,7 @@ from cccount_dist.campaign.advancing import advance, kind_of, start, state_of, w
 from cccount_dist.campaign.epochs import epoch_words
 from cccount_dist.campaign.hindrance import hindrance
 from cccount_dist.campaign.kind import KINDS
-from cccount_dist.campaign.outcome import CampaignOutcome, optional, plain_fields
+from cccount_dist.campaign.outcome import CampaignOutcome, for_words, optional, plain_fields
 from cccount_dist.campaign.pythonwords import speaks_python
 from cccount_dist.campaign.reporting import write_report
 from cccount_dist.campaign.responses import (
@@ -29,6 +29,8 @@ from cccount_dist.campaign.responses import (
     one_vote_each,
     undo_rows,
 )
+from cccount_dist.campaign.sidesread import sides_of
+from cccount_dist.campaign.sidewords import SideFigures
 from cccount_dist.options import Value
 from cccount_dist.sampling.ledger import Ledger, LoggedAnswer, is_flag
 from cccount_dist.sampling.logged import answers_table
@@ -60,9 +62,11 @@ class CampaignStatus:
     noun: str | None = optional()
     hindrance: str | None = optional()  # why the next step cannot be taken, and what to run
     interrupted: bool | None = optional()  # True: its last step was killed, and another one goes on from there
+    sides_found: SideFigures | None = for_words()  # noqa: RUF009 (a field)
 
     def json(self) -> dict[str, object]:
-        return {name: value for name, value in plain_fields(self).items() if name != "brief"}
+        found = {name: value for name, value in plain_fields(self).items() if name != "brief"}
+        return found if self.sides_found is None else found | {"sides": self.sides_found.json()}
 
 
 class Campaign:
@@ -165,6 +169,7 @@ class Campaign:
             noun=goal.noun,
             hindrance=hindrance(self._folder),
             interrupted=was_interrupted(self._folder, last) or None,
+            sides_found=sides_of(self._folder),
         )
 
     # -- asking and answering ---------------------------------------------------------------------------------------------

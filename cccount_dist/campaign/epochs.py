@@ -21,12 +21,15 @@ Pair = tuple[int, int, str]
 KNOWLEDGE = 1  # how what is known reaches the samplers of new campaigns and epochs (`storage/epochs.py`)
 
 
+_CHANGED = {"degree": "other neighbours", "matches": "local matches", "sides": "other sides"}
+
+
 def changed_inputs(epoch: Epoch, inputs: Inputs) -> str | None:
-    """Say what is no longer as it was in the epoch: items, vectors, neighbours or local matches; None if everything is."""
+    """Say what is no longer as it was in the epoch: items, vectors, neighbours, local matches or sides; None if everything is."""
     before = epoch.fingerprints or {}
     others = [name for name, expected in before.items() if inputs.fingerprints.get(name) != expected]
-    if before and "matches" in inputs.fingerprints and "matches" not in before:
-        others.append("matches")
+    if before:
+        others += [name for name in ("matches", "sides") if name in inputs.fingerprints and name not in before]
     if not others:
         return None
     more = inputs.countable - (epoch.items or inputs.countable)
@@ -35,7 +38,7 @@ def changed_inputs(epoch: Epoch, inputs: Inputs) -> str | None:
     elif "embeddings" in others:
         said = "other vectors"
     else:
-        said = "other neighbours" if "degree" in others else "local matches" if "matches" in others else "other items"
+        said = next((words for name, words in _CHANGED.items() if name in others), "other items")
     return f"{said} ({inputs.described})" if inputs.described else said
 
 

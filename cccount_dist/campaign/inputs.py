@@ -11,11 +11,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cccount_dist.sampling.sided import NO_SIDE
 from cccount_dist.similarity.metrics import Metric, check_metric, prepare
+from storage.collection import SIDES
 from storage.errors import WorkspaceError
 from storage.rowcache import row_cache
 from storage.schema import DEGREE, EMBEDDINGS, MATCHES, NEIGHBOR_INDEX
 from storage.workspace import Workspace
+
+SIDES_KEPT = (*SIDES, NO_SIDE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +33,20 @@ class Inputs:
     described: str = ""  # in a few words, for people
     mean_square: float | None = None  # mean squared distance of two items, if the metric is Euclidean (`metrics.py`)
     matches: NDArray[np.int16] | None = None  # (n, m) with the first m neighbours, memory-mapped (`localmatches.py`)
+    sides: NDArray[np.int8] | None = None  # (n,) place in `SIDES_KEPT`, where pictures of different sides are never compared
 
     @property
     def countable(self) -> int:
         """How many items can be asked about."""
         return int(np.count_nonzero(~np.isnan(self.degree)))
+
+    def by_side(self) -> dict[str, NDArray[np.int64]]:
+        """The items of every side that there are, those that cannot be asked about left out; nothing where sides do not count."""
+        if self.sides is None:
+            return {}
+        usable = ~np.isnan(self.degree)
+        found = {name: np.flatnonzero(usable & (self.sides == code)) for code, name in enumerate(SIDES_KEPT)}
+        return {name: items for name, items in found.items() if len(items)}
 
 
 def load_inputs(workspace: Workspace, progress: Callable[[int, int], None] | None = None) -> Inputs:
@@ -82,6 +95,22 @@ def with_matches(inputs: Inputs, workspace: Workspace) -> Inputs:
         matches=found,
         fingerprints={**inputs.fingerprints, "matches": array.fingerprint()},
         described=f"{inputs.described}, local matches",
+    )
+
+
+def with_sides(inputs: Inputs, workspace: Workspace) -> Inputs:
+    """Return the inputs with the sides that pictures show, if there is more than one: they are then never compared."""
+    said = workspace.collection().sides()
+    codes = np.array([SIDES_KEPT.index(side or NO_SIDE) for side in said], np.int8)
+    there = [SIDES_KEPT[code] for code in np.unique(codes[~np.isnan(inputs.degree)])]
+    if len(there) < 2:
+        return inputs
+    digest = hashlib.sha256(codes.tobytes()).hexdigest()[:32]
+    return replace(
+        inputs,
+        sides=codes,
+        fingerprints={**inputs.fingerprints, "sides": digest},
+        described=f"{inputs.described}, sides apart ({', '.join(there)})",
     )
 
 

@@ -38,6 +38,8 @@ class CampaignKind(ABC, Generic[OptionsT]):
     nothing_yet: ClassVar[str] = "Nothing yet"  # on the page, before the first result
     shown: ClassVar[tuple[str, ...]]  # columns of the newest row of `course` that `status` shows
 
+    keeps_sides: ClassVar[bool] = False  # whether pictures of different sides are never compared (`sampling/sided.py`)
+
     @property
     @abstractmethod
     def course(self) -> "TableSpec":

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from cccount_dist.sampling.constraints import Constraints, Link
-from cccount_dist.sampling.ledger import EPOCH, OUTSIDE, Ledger, LoggedAnswer, is_check, is_flag, is_recalled
+from cccount_dist.sampling.ledger import EPOCH, OUTSIDE, Ledger, LoggedAnswer, fact_error, is_check, is_flag, is_recalled
 from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.types import DIFFERENT, SAME, Answer, OutsideAnswer, Question
 from storage.epochs import Epoch
@@ -31,7 +31,7 @@ class Knowledge:
         if not self._on:
             return []
         found = [OutsideAnswer(OUTSIDE, e.u, e.v, e.value) for e in events if e.question_id in self._links]
-        if row.question_id != OUTSIDE or is_flag(row.source) or is_check(row.source):
+        if row.question_id != OUTSIDE or is_flag(row.source) or is_check(row.source) or fact_error(row.source) is not None:
             return found
         return [*found, OutsideAnswer(OUTSIDE, row.u, row.v, None if row.undoes is not None else row.value)]
 

@@ -1,15 +1,20 @@
-"""Writing the report of a campaign, whatever its kind: only when its result has changed, and then once.
+"""Writing the report of a campaign, whatever its kind: once for a result, and for what is said by hand about individuals.
 
 Reads only, except for that file, and needs no lease: a campaign may go on meanwhile.
 """
 
+import hashlib
 from html import escape
 
 from cccount_dist.campaign.advancing import kind_of
 from cccount_dist.campaign.progress import Progressing, silent
+from cccount_dist.sampling.ledger import is_correction, is_flag
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
+from storage.individuals import read_known_pairs, read_known_pictures, read_names
+from storage.nameentries import FOLDER
 from storage.version import __version__
+from storage.workspace import Workspace
 
 
 def write_report(
@@ -46,6 +51,22 @@ def is_current(folder: CampaignFolder) -> bool:
     return not kind.refreshes_report or (written is not None and written.endswith(_mark(folder)))
 
 
+def _by_hand(workspace: Workspace) -> str:
+    """What was said by hand so far, in a word: names, notes, corrections in any campaign, a catalogue. "" for nothing yet.
+
+    Time: the answers of all campaigns, but only where somebody has looked at individuals, named or corrected one.
+    """
+    if not workspace.objects.keys(FOLDER):
+        return ""
+    told = [entry.id for entry in read_names(workspace)]
+    for name in workspace.campaigns():
+        table = CampaignFolder(workspace, name).log.answers()
+        named = zip(*(table.column(column).to_pylist() for column in ("answer_id", "source")), strict=True)
+        told += [answer for answer, source in named if is_correction(source) or is_flag(source)]
+    told += [str(row) for row in (read_known_pictures(workspace).num_rows, read_known_pairs(workspace).num_rows)]
+    return hashlib.blake2b("\n".join(told).encode(), digest_size=6).hexdigest()
+
+
 def _mark(folder: CampaignFolder) -> bytes:
     """The end of a report, by which it is known later which result it shows."""
     last = folder.last_row(kind_of(folder).course)
@@ -54,4 +75,6 @@ def _mark(folder: CampaignFolder) -> bytes:
     noun, epoch = folder.goal().noun, folder.epochs()[-1].number  # the same result in other words is written again
     said = f"{last['answers']} answers, {last['state']}, cccount {__version__}{'' if noun is None else f', {escape(noun)}'}"
     said += f", epoch {epoch + 1}" if epoch else ""
+    if by_hand := _by_hand(folder.workspace):
+        said += f", by hand {by_hand}"
     return f"\n<!-- {said} -->\n".encode()

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from cccount_dist.campaign.activity import AtTheDesk
 from cccount_dist.campaign.advancing import kind_of, patient_lease, read_inputs
-from cccount_dist.campaign.inputs import Inputs
+from cccount_dist.campaign.inputs import Inputs, has_matches
+from cccount_dist.sampling.methods import find_method
 from storage.campaigns import CampaignFolder
 from storage.errors import CccountError
 from storage.lease import Lease
@@ -101,18 +102,21 @@ class Resident:
         if time.monotonic() - self._looked < _LOOK_SECONDS:
             return False
         self._looked = time.monotonic()
-        return _fingerprints(Workspace.open(self._workspace), runner.inputs) != runner.inputs.fingerprints
+        method = find_method(runner.settings.kind, runner.settings.method)
+        now = _fingerprints(Workspace.open(self._workspace), runner.inputs, matches=method.takes("matches"))
+        return now != runner.inputs.fingerprints
 
 
-def _fingerprints(workspace: Workspace, inputs: Inputs) -> dict[str, str]:
-    """The fingerprints that the inputs have now, as far as they can be read."""
+def _fingerprints(workspace: Workspace, inputs: Inputs, *, matches: bool) -> dict[str, str]:
+    """The fingerprints that the inputs have now, as far as they can be read; `matches`: those that came meanwhile are used."""
     found = dict(inputs.fingerprints)
-    for name, spec in (("embeddings", EMBEDDINGS), ("degree", DEGREE), ("matches", MATCHES)):
-        if name in found:
-            try:
+    looked_at = {"embeddings": EMBEDDINGS, "degree": DEGREE, "matches": MATCHES}
+    for name, spec in looked_at.items():
+        try:
+            if name in found or (name == "matches" and matches and "embeddings" in found and has_matches(workspace)):
                 found[name] = workspace.array(spec).fingerprint()
-            except CccountError:  # being written just now: the next look tells
-                continue
+        except CccountError:  # being written just now: the next look tells
+            continue
     return found
 
 

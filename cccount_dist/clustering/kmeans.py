@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from cccount_dist.similarity.threads import one_thread
 from storage.errors import InputError
 
 _LLOYD_ITEMS = 10_000
@@ -46,7 +46,7 @@ def kmeans(vectors: NDArray[np.float32], clusters: int, *, seed: int = 0) -> KMe
         model = MiniBatchKMeans(
             max_iter=20, batch_size=max(4096, 2 * clusters), init_size=min(items, 3 * max(clusters, 4096)), **options
         )
-    with threadpool_limits(1), warnings.catch_warnings():
+    with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters: some clusters stay empty
         model.fit(vectors)
         centres = np.asarray(model.cluster_centers_, np.float64)

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.clustering.kmeans import nearest_centres
+from cccount_dist.similarity.threads import one_thread
 from storage.errors import InputError
 
 _ROUNDS = 20
@@ -51,7 +51,7 @@ def pckmeans(
     random = np.random.default_rng(seed)
     linked = np.unique(np.concatenate([must.ravel(), cannot.ravel()]))
     partners = _partners(linked, must, cannot, alpha, beta)
-    with threadpool_limits(1):
+    with one_thread():
         centres = _first_centres(vectors, clusters, must, random)
         labels, squared = nearest_centres(vectors, centres)
         last = np.inf

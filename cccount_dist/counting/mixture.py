@@ -18,7 +18,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc, gammaln, ndtr, pdtr
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+from cccount_dist.similarity.threads import one_thread
 
 Floats = NDArray[np.float64]
 
@@ -77,11 +78,6 @@ def _shares(weights: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-@lru_cache(maxsize=1)
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
 @dataclass(frozen=True, slots=True)
 class Posterior:
     """A mixture of D + Poisson(mean) laws."""
@@ -127,7 +123,7 @@ class Likelihood:
         self._matches = int(counts.sum()) - self._seen
         self._share = min(int(counts.sum()) / items, 1 - 1e-9)
         self._values, self._times = np.unique(counts, return_counts=True)
-        with _libraries().limit(limits=1, user_api="blas"):
+        with one_thread():
             self._missing: Floats = table.weights @ np.exp(table.sizes * np.log1p(-self._share))
         self._drawn: Floats | None = None  # P(c) for small c, for those that show fewer
         self.unseen: Floats = table.clusters * self._missing
@@ -154,7 +150,7 @@ class Likelihood:
         rest = np.maximum(size - chosen, 0.0)
         ways = gammaln(size + 1) - gammaln(chosen + 1) - gammaln(rest + 1)
         log_binomial = np.where(size >= chosen, ways + chosen * np.log(share) + rest * np.log1p(-share), -700.0)
-        with _libraries().limit(limits=1, user_api="blas"):  # so small a product only waits for threads
+        with one_thread():  # so small a product only waits for threads
             return np.asarray(self._table.weights @ np.exp(log_binomial).T)
 
     def _shown(self, lost: float) -> Floats:
@@ -169,7 +165,7 @@ class Likelihood:
         rest = np.maximum(counts - shown, 0.0)
         ways = gammaln(counts) - gammaln(shown) - gammaln(rest + 1)
         kept = np.where(counts >= shown, np.exp(ways + (shown - 1) * np.log1p(-lost) + rest * np.log(lost)), 0.0)
-        with _libraries().limit(limits=1, user_api="blas"):
+        with one_thread():
             parts = [self._drawn @ kept]
         if not small.all():
             parts.append(self._chances(self._values[~small], self._share * (1.0 - lost)))

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.clustering.elbow import kmeans_elbow
 from cccount_dist.clustering.kmeans import KMeansFit, kmeans, squared_distances
@@ -20,6 +19,7 @@ from cccount_dist.counting.population import Population
 from cccount_dist.similarity.draws import StreamedDraws
 from cccount_dist.similarity.metrics import prepare, usable
 from cccount_dist.similarity.rows import BLOCK_ROWS, Items, SimilarityRows, own_places
+from cccount_dist.similarity.threads import one_thread
 from storage.errors import InputError
 
 _EXACT = 8192
@@ -103,7 +103,7 @@ def soft_assignments(vectors: NDArray[np.float32], fit: KMeansFit, *, sigma: flo
     if sigma is not None and not sigma > 0:
         raise InputError(f"sigma must be above 0, and is {sigma}")
     soft = np.empty((len(vectors), len(fit.centres)), np.float32)
-    with threadpool_limits(1):
+    with one_thread():
         if sigma is None:
             near = [np.sqrt(block.min(axis=1)).sum() for _, block in squared_distances(vectors, fit.centres)]
             sigma = float(np.sum(near)) / len(vectors) or 1.0

@@ -3,7 +3,7 @@
 A row is centred, turned into its K first principal components and made a unit row p; from these it becomes the unit row of
 (p - centre) @ matrix, where the matrix makes what mutual near neighbours differ by count equally in all directions
 (`similarity/whitening.py`). Neighbours are looked for twice: among the p, and once more in the space of the first matrix.
-K and the shrinkage follow the number of items: too many directions harm a small collection (docs/explanation/embedding.md).
+K and the shrinkage follow the number of items: too many directions harm a small collection (docs/evidence/embedding.md).
 Time O(n d²) or O(n² d), whichever is less, for the components; the neighbours take O(n² K). Memory O(min(n, d) d).
 """
 
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.embedding.projection import Projection, Whitening, centred_rows, unit_rows
 from cccount_dist.embedding.shard import finite_rows
 from cccount_dist.similarity.inmemory import neighbors_in_memory
+from cccount_dist.similarity.threads import one_thread
 from cccount_dist.similarity.whitening import MUTUAL, SHRINK, mutual_share, whitening
 from storage.errors import InputError
 
@@ -65,7 +65,7 @@ def moments_of(blocks: Iterable[NDArray[np.float32]]) -> Moments:
     A block's own products are sums of float32: half the time, and still five digits more than the map needs.
     """
     count, total, squares = 0, np.zeros(1), np.zeros((1, 1))
-    with threadpool_limits(1):
+    with one_thread():
         for block in blocks:
             rows = block[finite_rows(block)]
             count += len(rows)
@@ -94,7 +94,7 @@ def components_of_rows(rows: NDArray[np.float32], k: int) -> Projection | None:
     centred = rows.astype(np.float64) - mean
     if float(np.square(centred).sum()) <= _NO_VARIANCE * float(np.square(rows, dtype=np.float64).sum()):
         return None
-    with threadpool_limits(1):
+    with one_thread():
         sizes, weights = _largest(centred @ centred.T, min(k, len(rows)))
         directions = (centred.T @ weights) / np.sqrt(np.maximum(sizes, np.finfo(float).tiny))
     kept = sizes > _NO_VARIANCE * sizes[0]  # rows that repeat others span fewer directions
@@ -104,7 +104,7 @@ def components_of_rows(rows: NDArray[np.float32], k: int) -> Projection | None:
 def _largest(matrix: NDArray[np.float64], k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the k largest eigenvalues and their vectors, the largest first."""
     size = len(matrix)
-    with threadpool_limits(1):
+    with one_thread():
         values, vectors = scipy.linalg.eigh(matrix, subset_by_index=(max(size - k, 0), size - 1), overwrite_a=True)
     return values[::-1], vectors[:, ::-1]
 

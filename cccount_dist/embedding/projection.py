@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.embedding.shard import ShardReport, failures, finite_rows, shard_report
 from cccount_dist.similarity.metrics import prepare
+from cccount_dist.similarity.threads import one_thread
 from storage.arrays import JSON, ShardedArray
 from storage.errors import CorruptionError, InputError, MissingObjectError
 from storage.objects import Objects
@@ -39,7 +39,7 @@ def centred_rows(vectors: NDArray[np.float32], mean: NDArray[np.float32], basis:
     """
     out = np.empty((len(vectors), basis.shape[1]), np.float32)
     block = np.zeros((BLOCK_ROWS, vectors.shape[1]), np.float32)
-    with threadpool_limits(1):
+    with one_thread():
         for start in range(0, len(vectors), BLOCK_ROWS):
             rows = vectors[start : start + BLOCK_ROWS]
             block[: len(rows)] = rows - mean

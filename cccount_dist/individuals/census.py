@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -18,14 +18,20 @@ from numpy.typing import NDArray
 from cccount_dist.campaign.campaign import Campaign
 from cccount_dist.campaign.responses import check_annotator, new_id, undo_rows
 from cccount_dist.individuals import numbering, statements
+from cccount_dist.individuals.changes import Change, changes
 from cccount_dist.individuals.numbering import Remembered
 from cccount_dist.individuals.roster import GAP_MINUTES, Described, Facts, Individual, groups_of, joined, roster
 from cccount_dist.individuals.spoken import NO_ANIMAL, kept_to, spoken
 from cccount_dist.individuals.statements import Pair
 from cccount_dist.sampling.ledger import CORRECTION, OUTSIDE, LoggedAnswer, is_correction, is_flag
+from cccount_dist.sampling.types import DIFFERENT, SAME
+from cccount_dist.taken import require_for
 from storage.campaigns import CampaignFolder
+from storage.collection import Collection
+from storage.counted import parquet_rows
 from storage.errors import ConflictError, InputError, StoreError, WorkspaceError
 from storage.individuals import (
+    PAIRS_KEY,
     append_name,
     read_identities,
     read_known_pictures,
@@ -37,6 +43,7 @@ from storage.schema import IDENTITIES, INDIVIDUALS, LABELS, SEEN, TableSpec
 from storage.workspace import Workspace
 
 LONGEST_NAME, LONGEST_NOTE = 80, 1000
+_MOST_MINUTES = 100 * 366 * 24 * 60  # a hundred years
 MOVE = "move"
 GROUPED = (LABELS, SEEN)  # what individuals are made of: the groups of a clustering, or what a count saw together
 
@@ -88,8 +95,9 @@ class Individuals:
     -------
     census() : everybody, as of now
     merge(into, others), split(individual, pictures), move(picture, to), confirm(individual) : corrections by hand
-    not_an_animal(picture), name(individual, text), note(individual, text)
+    not_an_animal(picture), name(individual, text), note(individual, text), decide(picture, other, same)
     undo(id) : take any of these back; each of them returns its id
+    changes() : what is not as it was when they were written last
     write() : individuals.parquet in the results of the campaign
 
     Examples
@@ -104,9 +112,12 @@ class Individuals:
     """
 
     def __init__(self, folder: CampaignFolder) -> None:
+        known = parquet_rows(folder.workspace.objects, PAIRS_KEY)  # which take half of an answer
+        require_for("individuals", folder.workspace, folder.name, more_answers=known // 2)
         self.workspace, self.folder = folder.workspace, folder
         self.campaign = Campaign(folder)
         self._others: dict[str, Campaign] = {}
+        self._entries: dict[str, Entry] = {}  # of the journal of names, which only grows
         self._lock = threading.RLock()
 
     @classmethod
@@ -126,8 +137,8 @@ class Individuals:
         `gap_minutes`: pictures of one individual at one place with less between them are one encounter. Without `remember`
         nothing is written: somebody who is new keeps the number only if nobody else is listed before.
         """
-        if gap_minutes < 0:
-            raise InputError(f"the minutes between encounters must not be negative, and are {gap_minutes:g}")
+        if not 0 <= gap_minutes <= _MOST_MINUTES:
+            raise InputError(f"the minutes between encounters are 0 to {_MOST_MINUTES:,}, not {gap_minutes:g}")
         with self._lock:
             collection = self.workspace.collection()
             spec, labels = next(((one, found) for one in GROUPED if len(found := _groups(self.folder, one))), (None, None))
@@ -151,7 +162,7 @@ class Individuals:
                 heard.answers,
                 described,
                 known=known,
-                sides={row["item"]: row["side"] for row in catalogue if row["side"]},
+                sides=_sides(collection, catalogue),
                 gap_minutes=gap_minutes,
             )
             ungrouped = int((kept < 0).sum())
@@ -162,6 +173,15 @@ class Individuals:
         census = self.census(gap_minutes)
         self.folder.write_table(INDIVIDUALS, individuals_table(census))
         return census
+
+    def changes(self) -> list[Change] | None:
+        """Say what is not as it was when the individuals were written last (`write`); None if they never were.
+
+        `Individuals.open("census").changes()`
+        """
+        with self._lock:
+            before = {row["individual"]: row["items"] for row in self.folder.read_table(INDIVIDUALS).to_pylist()}
+            return changes(before, self.census(remember=False).individuals) if before else None
 
     # -- corrections ------------------------------------------------------------------------------------------------------
 
@@ -174,7 +194,8 @@ class Individuals:
             if self._knows(id):
                 return str(id)
             census = self.census()
-            parts = [census.find(one) for one in dict.fromkeys(others) if one != into]
+            by_number = {one.individual: one for one in census.individuals}
+            parts = [by_number.get(one) or census.find(one) for one in dict.fromkeys(others) if one != into]
             if not parts:
                 raise InputError(f"individual {into} is one already: name another one to merge with it")
             first = census.find(into)
@@ -192,12 +213,12 @@ class Individuals:
             if self._knows(id):
                 return str(id)
             one = self.census().find(individual)
-            marked = sorted(set(pictures))
-            if foreign := [item for item in marked if item not in one.items]:
+            marked = sorted(chosen := set(pictures))
+            if foreign := sorted(chosen.difference(one.items)):
                 raise InputError(f"individual {individual} has no picture {self._called(foreign[0])}")
             if not marked or len(marked) == len(one.items):
                 raise InputError(f"mark some of the {one.photos:,} pictures of individual {individual}, and not all of them")
-            rest = [item for item in one.items if item not in marked]
+            rest = [item for item in one.items if item not in chosen]
             told = self._record(statements.parted(marked, rest), "split", annotator, id)
             self._remember(lambda memory: numbering.parted(memory, individual, marked))
             return told
@@ -229,7 +250,21 @@ class Individuals:
             one = self.census().find(individual)
             if one.photos == 1:
                 raise InputError(f"individual {individual} has one picture: there is nothing to confirm")
-            return self._record(statements.all_the_same(one.items), "confirm", annotator, id)
+            pairs = statements.all_the_same(one.items)
+            if (before := self._said_already(pairs, annotator)) is not None:
+                return before
+            return self._record(pairs, "confirm", annotator, id)
+
+    def decide(self, picture: int, other: int, same: bool, *, annotator: str, id: str | None = None) -> str:  # noqa: A002, FBT001
+        """Decide a contradiction: two pictures (item numbers) show one individual, or two. It stands above what people answered.
+
+        `individuals.decide(17, 20, same=False, annotator="lea")`
+        """
+        with self._lock:
+            items = self.workspace.collection().items
+            if picture == other or not 0 <= min(picture, other) <= max(picture, other) < items:
+                raise InputError(f"two pictures are decided about, by numbers from 0 to {items - 1:,}: not {picture} and {other}")
+            return self._record([(picture, other, SAME if same else DIFFERENT)], "decision", annotator, id)
 
     def not_an_animal(self, picture: int, *, annotator: str, id: str | None = None) -> str:  # noqa: A002
         """Say that a picture shows no animal: it belongs to nobody, and is asked about no more.
@@ -238,6 +273,7 @@ class Individuals:
         """
         own = id or new_id()
         self.campaign.flag(picture, NO_ANIMAL, annotator=annotator, id=own)
+        self._seal()
         return own
 
     def name(self, individual: int, text: str, *, annotator: str, id: str | None = None) -> str:  # noqa: A002
@@ -273,12 +309,12 @@ class Individuals:
         check_annotator(annotator)
         own = undo_id or new_id()
         with self._lock:
-            entries = read_names(self.workspace)
+            entries = self._names()
             entry = next((one for one in entries if one.id == id and one.undoes is None), None)
             if entry is not None:
                 if entry.annotator != annotator or any(one.undoes == id for one in entries):
                     raise InputError(f"{id!r} is nothing of {annotator}'s that still holds")
-                append_name(self.workspace, Entry(own, entry.individual, entry.field, "", annotator, now(), id))
+                append_name(self.workspace, Entry(own, entry.individual, entry.field, "", annotator, now(), id), self._entries)
                 return own
             ledger = self.campaign.ledger
             if ledger.knows(own):
@@ -286,6 +322,7 @@ class Individuals:
             rows = [row for row in ledger.rows() if row.id == id or (row.id.startswith(f"{id}/") and is_correction(row.source))]
             if rows and is_flag(rows[0].source):
                 self.campaign.unflag(id, annotator=annotator, id=own)
+                self._seal()
                 return own
             if not rows or not is_correction(rows[0].source) or rows[0].annotator != annotator:
                 raise InputError(f"{id!r} is no correction of {annotator}'s that still holds in campaign {self.folder.name!r}")
@@ -302,6 +339,18 @@ class Individuals:
     def _knows(self, given: str | None) -> bool:
         """Whether a correction with this id is in the log: whoever sends it again, after a lost connection, has said it once."""
         return given is not None and self.campaign.ledger.knows(given)
+
+    def _said_already(self, pairs: Sequence[Pair], annotator: str) -> str | None:
+        """The id of the last confirmation of somebody that says exactly these pairs: who says it again says nothing new."""
+        said: dict[str, list[Pair]] = {}
+        for row in self.campaign.ledger.rows():
+            if row.annotator == annotator and row.source == _source("confirm"):
+                said.setdefault(row.id.partition("/")[0], []).append((row.u, row.v, float(row.value or 0.0)))
+        return next((told for told, before in reversed(said.items()) if before == pairs), None)
+
+    def answers_of(self, correction: str) -> int:
+        """Return how many answers a correction is in the log."""
+        return sum(row.id == correction or row.id.startswith(f"{correction}/") for row in self.campaign.ledger.rows())
 
     def _record(self, pairs: Sequence[Pair], what: str, annotator: str, given: str | None) -> str:
         """Write what a correction says into the log, all in one."""
@@ -329,12 +378,18 @@ class Individuals:
     def _describe(self, individual: int, field: str, text: str, annotator: str, given: str | None) -> str:
         check_annotator(annotator)
         own = given or new_id()
-        append_name(self.workspace, Entry(own, individual, field, text, annotator, now()))
+        standing = next((one for one in reversed(self._names()) if (one.individual, one.field) == (individual, field)), None)
+        if standing is not None and standing.undoes is None and (standing.text, standing.annotator) == (text, annotator):
+            return standing.id  # the same again says nothing new
+        append_name(self.workspace, Entry(own, individual, field, text, annotator, now()), self._entries)
         return own
+
+    def _names(self) -> list[Entry]:
+        return read_names(self.workspace, self._entries)
 
     def _described(self) -> Described:
         """Names and notes that hold: the newest of those that were not taken back."""
-        entries = read_names(self.workspace)
+        entries = self._names()
         undone = {entry.undoes for entry in entries}
         standing: dict[tuple[str, int], str] = {}
         for entry in entries:
@@ -391,6 +446,12 @@ def default_campaign(workspace: Workspace) -> str:
             f"`cccount count {workspace.location}`, which shows the ones that it saw"
         )
     return max(with_groups)[-1]
+
+
+def _sides(collection: Collection, catalogue: Sequence[Mapping[str, Any]]) -> dict[int, str]:
+    """The side that each picture shows: what the collection says, else what a catalogue does."""
+    said = {int(row["item"]): str(row["side"]) for row in catalogue if row["side"]}
+    return said | {item: side for item, side in enumerate(collection.sides()) if side is not None}
 
 
 def _source(what: str) -> str:

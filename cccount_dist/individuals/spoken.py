@@ -15,14 +15,25 @@ from cccount_dist.clustering.respecting import respecting
 from cccount_dist.clustering.result import numbered
 from cccount_dist.individuals.roster import Said
 from cccount_dist.sampling.constraints import Constraints
-from cccount_dist.sampling.ledger import EPOCH, FLAG, INFERRED, OUTSIDE, LoggedAnswer, is_check, is_correction, is_firm, is_flag
+from cccount_dist.sampling.ledger import (
+    EPOCH,
+    INFERRED,
+    OUTSIDE,
+    LoggedAnswer,
+    fact_error,
+    is_check,
+    is_correction,
+    is_firm,
+    is_flag,
+)
+from cccount_dist.sampling.ledger import NO_ANIMAL as FLAGGED
 from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.types import DIFFERENT, SAME
+from storage.collection import Collection
 from storage.individuals import read_known_pairs
 from storage.workspace import Workspace
 
 NO_ANIMAL = "not an animal"
-_NO_ANIMAL = f"{FLAG}: {NO_ANIMAL}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +53,7 @@ def spoken(workspace: Workspace, campaign: Campaign, others: Sequence[Campaign])
     corrections = [(row.at or 0, name, row) for name, rows in [(campaign.name, own), *((o.name, o.ledger.rows()) for o in others)]
                    for row in rows if is_correction(row.source)]  # fmt: skip
     corrections.sort(key=lambda one: one[0])  # stable: rows of one correction stay together
-    flags = {row.u for rows in [own, *(other.ledger.rows() for other in others)] for row in rows if row.source == _NO_ANIMAL}
+    flags = {row.u for rows in [own, *(other.ledger.rows() for other in others)] for row in rows if row.source == FLAGGED}
     said = [
         Said(row.u, row.v, float(row.value or 0.0), row.annotator)
         for row in own
@@ -55,14 +66,32 @@ def spoken(workspace: Workspace, campaign: Campaign, others: Sequence[Campaign])
         if not name.startswith(f"{EPOCH}-") and (row is None or not is_firm(row.source)):
             links.note(u, v, value, name)
     for number, pair in enumerate(read_known_pairs(workspace).to_pylist()):
+        if pair["error"] is not None:  # a fact that may be wrong: what people said before it stands
+            links.note(pair["u"], pair["v"], pair["value"], f"fact/{number}")
+            continue
         said.append(Said(pair["u"], pair["v"], pair["value"], pair["origin"], by_hand=True))
         links.note(pair["u"], pair["v"], pair["value"], f"known/{number}", firm=True)
         by_hand |= {pair["u"], pair["v"]}
+    for u, v in of_one_file(workspace.collection()):
+        links.note(u, v, SAME, f"file/{u}", firm=True)
     for _, name, row in corrections:
         said.append(Said(row.u, row.v, float(row.value or 0.0), row.annotator, by_hand=True))
         links.note(row.u, row.v, float(row.value or 0.0), f"{name}/{row.id}", firm=True)
         by_hand |= {row.u, row.v}
     return Spoken(said, links, by_hand, flags)
+
+
+def of_one_file(collection: Collection) -> list[tuple[int, int]]:
+    """Items of one file that show different sides: a picture of both sides shows one animal."""
+    first: dict[str, int] = {}
+    found = []
+    sides = collection.sides()
+    for item, uri in enumerate(collection.table.column("uri").to_pylist() if any(sides) else ()):
+        if uri is not None and sides[item] is not None:
+            before = first.setdefault(uri, item)
+            if sides[before] != sides[item]:
+                found.append((before, item))
+    return found
 
 
 def answers_about(workspace: Workspace, campaign: Campaign, others: Sequence[Campaign]) -> list[Said]:
@@ -73,7 +102,8 @@ def answers_about(workspace: Workspace, campaign: Campaign, others: Sequence[Cam
 def _is_said(row: LoggedAnswer) -> bool:
     """Whether a person, or who stands for one, said that two pictures are the same or differ."""
     by_somebody = row.is_vote and row.source != INFERRED and not is_check(row.source) and not is_flag(row.source)
-    return by_somebody and not is_firm(row.source) and row.value in (SAME, DIFFERENT)
+    sure = not is_firm(row.source) and fact_error(row.source) is None
+    return by_somebody and sure and row.value in (SAME, DIFFERENT)
 
 
 def kept_to(labels: NDArray[np.int64], items: int, heard: Spoken) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from cccount_dist.campaign.effort import Effort
 from cccount_dist.campaign.noun import Noun, noun_of
+from cccount_dist.campaign.sidewords import SideFigures
 from cccount_dist.individuals.roster import Individual
 from storage.epochs import Epoch
 from storage.settings import Goal, Settings
@@ -82,6 +83,7 @@ class Seen:
     shown: Sequence[tuple[Individual, Thumbnail]]
     total: int
     complete: bool  # False: those that a count saw
+    sides: SideFigures | None = None
     catalogue: str = ""  # who was seen again, who is new, who is missing, in words
 
 

@@ -7,13 +7,15 @@ from cccount_dist.campaign.noun import Noun
 from cccount_dist.campaign.progress import Progressing, silent
 from cccount_dist.individuals.census import Census, Individuals
 from cccount_dist.individuals.roster import ALONE, Individual
+from cccount_dist.individuals.sides import sides_now
 from cccount_dist.report.collected import pictures_of
 from cccount_dist.report.facts import Seen, Thumbnail
-from cccount_dist.report.markup import Html, element, name_of
+from cccount_dist.report.markup import Html, element, joined, name_of
 from cccount_dist.report.wording import plural
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
 
+_MOST_CHANGES = 20
 MOST = 36  # that are shown: named ones first, then those with most pictures
 STYLE = """
 .people { display: grid; grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); gap: 0.8rem; margin: 0; padding: 0;
@@ -35,7 +37,22 @@ def seen_individuals(folder: CampaignFolder, collection: Collection, progress: P
     order = sorted(census.individuals, key=lambda one: (one.name is None, -one.photos, one.individual))[:MOST]
     pictures = pictures_of([one.key_item for one in order], collection, progress)
     shown = [(one, pictures[one.key_item]) for one in order]
-    return Seen(shown, len(census.individuals), census.complete, _beside(census))
+    return Seen(
+        shown,
+        len(census.individuals),
+        census.complete,
+        sides_now(folder),
+        " ".join(filter(None, [_beside(census), _changed(opened)])),
+    )
+
+
+def _changed(opened: Individuals) -> str:
+    """What changed since the individuals were listed last; nothing if they never were, or nothing did."""
+    found = opened.changes()
+    if not found:
+        return ""
+    shown = "; ".join(f"{one.title}: {one.what} ({plural(len(one.pictures), 'picture')})" for one in found[:_MOST_CHANGES])
+    return f"Changed since they were listed last: {shown}{'; …' if len(found) > _MOST_CHANGES else ''}."
 
 
 def _beside(census: Census) -> str:
@@ -48,6 +65,19 @@ def _beside(census: Census) -> str:
 
 def individuals_section(seen: Seen | None, noun: Noun) -> Html:
     """Return the section; nothing if nobody was seen, or has a picture or a name to be known by."""
+    return joined(_sides_section(seen, noun), _gallery(seen, noun))
+
+
+def _sides_section(seen: Seen | None, noun: Noun) -> Html:
+    """The count for each side and for animals; nothing where sides were not kept apart."""
+    if seen is None or seen.sides is None:
+        return Html()
+    rows = [element("tr", element("th", name), element("td", one.words())) for name, one in seen.sides.of_side.items()]
+    table = element("table", element("tr", element("th", "side"), element("th", noun.many)), *rows)
+    return element("section", element("h2", "Sides"), table, *(element("p", line) for line in seen.sides.words(noun)[1:]))
+
+
+def _gallery(seen: Seen | None, noun: Noun) -> Html:
     if seen is None or not any(one.name or picture.picture for one, picture in seen.shown):
         return Html()
     title = f"The {noun.of(seen.total)}" if seen.complete else f"The {noun.of(seen.total)} that {_were(seen.total)} seen"

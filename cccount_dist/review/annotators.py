@@ -8,10 +8,11 @@ import hashlib
 import json
 import re
 import secrets
+from dataclasses import replace
 
 from storage.errors import ConflictError, InputError, MissingObjectError
 from storage.stamp import BLANK, filled
-from storage.tokens import KEY, TokenHash, read_tokens
+from storage.tokens import ANNOTATOR, KEY, LEAD, ROLES, TokenHash, read_tokens
 from storage.workspace import Workspace
 
 _NAME = re.compile(r"[\w][\w .@'-]{0,62}[\w.]|[\w]", re.UNICODE)
@@ -28,13 +29,30 @@ class Annotators:
     def names(self) -> list[str]:
         return sorted(self._read())
 
-    def add(self, name: str, token: str | None = None) -> str:
+    def roles(self) -> dict[str, str]:
+        """What everybody is: an annotator, or a lead."""
+        return {name: entry.role for name, entry in sorted(self._read().items())}
+
+    def is_lead(self, name: str) -> bool:
+        return self.roles().get(name) == LEAD
+
+    def set_role(self, name: str, role: str) -> None:
+        """Say what somebody is from now on; the token stays."""
+        _check_role(role)
+        with self._objects.locked(KEY):
+            entries = self._read()
+            if name not in entries:
+                raise InputError(f"there is no annotator {name!r} (there are: {', '.join(sorted(entries)) or 'none'})")
+            self._write({**entries, name: replace(entries[name], role=role)})
+
+    def add(self, name: str, token: str | None = None, role: str = ANNOTATOR) -> str:
         """Return a new token for a new annotator; it cannot be shown again.
 
         A token that was made elsewhere may be given; given again, for the same annotator, it changes nothing.
         """
         if not _NAME.fullmatch(name):
             raise InputError(f"an annotator's name is 1 to 64 letters, digits, spaces and . @ ' - _, not {name!r}")
+        _check_role(role)
         if token is not None and not _TOKEN.fullmatch(token):
             raise InputError("a token is 32 to 128 random letters, digits, - and _: `openssl rand -hex 24` makes one")
         made = token or secrets.token_urlsafe(24)
@@ -45,7 +63,7 @@ class Annotators:
                 return token
             if name in entries:
                 raise ConflictError(f"there is an annotator {name!r} already: remove them first for a new token")
-            self._write({**entries, name: TokenHash(salt, _digest(salt, made))})
+            self._write({**entries, name: TokenHash(salt, _digest(salt, made), role)})
         return made
 
     def remove(self, name: str) -> None:
@@ -73,9 +91,17 @@ class Annotators:
 
     def _write(self, entries: dict[str, TokenHash]) -> None:
         content = {name: {"salt": entry.salt, "digest": entry.digest} for name, entry in sorted(entries.items())}
+        for name, entry in entries.items():
+            if entry.role != ANNOTATOR:
+                content[name]["role"] = entry.role
         for first in list(content.values())[:1]:
             first["stamp"] = BLANK  # inside an entry, where no annotator's name can be: an earlier version reads past it
         self._objects.replace(KEY, filled(json.dumps(content, indent=1).encode()))
+
+
+def _check_role(role: str) -> None:
+    if role not in ROLES:
+        raise InputError(f"a role is {' or '.join(ROLES)}, not {role!r}")
 
 
 def _digest(salt: str, token: str) -> str:

@@ -26,6 +26,7 @@ from cccount_dist.campaign.campaign import Response
 from cccount_dist.embedding.images import UnreadableImageError
 from cccount_dist.review.bell import Bell
 from cccount_dist.review.browse import browsing
+from cccount_dist.review.deciding import deciding
 from cccount_dist.review.desk import Desk
 from cccount_dist.review.desks import Desks
 from cccount_dist.review.guard import Guard
@@ -100,8 +101,10 @@ def make_app(desks: Desks, door: Door, watcher: Watcher, bell: Bell | None = Non
     app.include_router(_pages())
     app.include_router(_signing_in(desks, door))
     app.include_router(browsing(desks, door), responses=_REFUSED)
-    app.include_router(individuals_router(desks, door, watcher.answered), responses=_REFUSED)
-    app.include_router(_reviewing(desks, door, watcher, bell or Bell()))
+    pace = Pace()
+    app.include_router(individuals_router(desks, door, pace, watcher.answered), responses=_REFUSED)
+    app.include_router(deciding(desks, door, pace, watcher.answered), responses=_REFUSED)
+    app.include_router(_reviewing(desks, door, watcher, pace, bell or Bell()))
     return app
 
 
@@ -145,7 +148,10 @@ def _signing_in(desks: Desks, door: Door) -> APIRouter:
     def session(annotator: str | None) -> Session:
         if annotator is None:
             return Session(annotator=None, login=True)
-        return Session(annotator=annotator, login=not door.is_open, workspace=desks.workspace.uuid, campaigns=desks.campaigns())
+        return Session(
+            annotator=annotator, login=not door.is_open, lead=door.may_decide(annotator), workspace=desks.workspace.uuid,
+            campaigns=desks.campaigns(),
+        )  # fmt: skip
 
     @router.get("/session")
     async def who_am_i(request: Request, response: HttpResponse) -> Session:
@@ -175,9 +181,8 @@ def _signing_in(desks: Desks, door: Door) -> APIRouter:
     return router
 
 
-def _reviewing(desks: Desks, door: Door, watcher: Watcher, bell: Bell) -> APIRouter:
+def _reviewing(desks: Desks, door: Door, watcher: Watcher, pace: Pace, bell: Bell) -> APIRouter:
     router = APIRouter(responses=_REFUSED)
-    pace = Pace()
     answering = CapacityLimiter(16)  # threads that take answers in, whatever the others are busy with
     looking: Counter[str] = Counter()  # pictures that everybody waits for
 

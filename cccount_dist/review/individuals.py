@@ -1,14 +1,17 @@
 """Individuals in the browser: the gallery, one individual with all its pictures, and corrections by hand.
 
-A listing costs the collection and the answers. Corrections go the way of every answer: durable before they are acknowledged, and
-in the log of the campaign.
+A listing costs the collection and the answers, so one is made at a time, and nobody waits for more than a few. Corrections go the
+way of every answer: durable before they are acknowledged, and in the log of the campaign; where labels answer, people do not.
 """
 
+import math
 import threading
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, HTTPException, Path
 from pydantic import Field
 
@@ -16,11 +19,15 @@ from cccount_dist.individuals.census import GROUPED, LONGEST_NAME, LONGEST_NOTE,
 from cccount_dist.individuals.roster import Individual, encounters_of
 from cccount_dist.review.desks import Desks, campaign_info
 from cccount_dist.review.models import CampaignName, EventId, Model, Number, Text
+from cccount_dist.review.pace import Pace
 from cccount_dist.review.signin import Door
 from storage.campaigns import CampaignFolder
 from storage.errors import InputError
 
+T = TypeVar("T")
 _MOST = 5000  # pictures, or individuals, in one correction
+_MOST_WAITING = 4  # requests of one person: a page has one or two
+_ANSWERS_OF_A_CHANGE = 20  # a correction of many pictures writes many answers, and counts for as many changes of mind
 
 
 class IndividualInfo(Model):
@@ -122,53 +129,86 @@ class _Open:
             return self._known[campaign]
 
 
-def individuals_router(desks: Desks, door: Door, answered: Callable[[str, int], None]) -> APIRouter:
+class _Turns:
+    """One piece of work at a time, whoever asks: so people who answer meanwhile do not wait for it."""
+
+    def __init__(self) -> None:
+        self._one = CapacityLimiter(1)
+        self._waiting: Counter[str] = Counter()
+
+    async def take(self, who: str, work: Callable[[], T]) -> T:
+        """Do it in a thread when it is its turn; one person cannot fill the queue."""
+        if self._waiting[who] >= _MOST_WAITING:
+            raise HTTPException(503, "too much is asked for at once", headers={"Retry-After": "2"})
+        self._waiting[who] += 1
+        try:
+            return await to_thread.run_sync(work, limiter=self._one)
+        finally:
+            self._waiting[who] -= 1
+            if not self._waiting[who]:
+                del self._waiting[who]
+
+
+def individuals_router(desks: Desks, door: Door, pace: Pace, answered: Callable[[str, int], None]) -> APIRouter:
     """Return the routes; `answered` is told of corrections, so that the campaign takes them in."""
     router = APIRouter()
-    opened = _Open(desks)
-
-    def individuals_of(campaign: CampaignName, _: Annotated[str, Depends(door.somebody)]) -> Individuals:
-        return opened.get(campaign)
-
+    opened, turns = _Open(desks), _Turns()
     Who = Annotated[str, Depends(door.somebody)]
-    Of = Annotated[Individuals, Depends(individuals_of)]
 
     @router.get("/api/individuals")
-    def campaigns(_: Who) -> WithGroups:
-        return WithGroups(campaigns=opened.names())
+    async def campaigns(who: Who) -> WithGroups:
+        return WithGroups(campaigns=await turns.take(who, opened.names))
 
     @router.get("/api/{campaign}/individuals")
-    def gallery(of: Of) -> Gallery:
-        census = of.census()
-        return Gallery(
-            campaign=census.campaign,
-            noun=campaign_info(of.folder).noun,
-            individuals=[_card(desks, census, one) for one in census.individuals],
-            no_animals=len(census.no_animals),
-            ungrouped=census.ungrouped,
-            complete=census.complete,
-        )
+    async def gallery(campaign: CampaignName, who: Who) -> Gallery:
+        return await turns.take(who, lambda: _gallery(desks, opened.get(campaign)))
 
     @router.get("/api/{campaign}/individuals/{individual}")
-    def portrait(of: Of, individual: Annotated[int, Path(ge=0, le=2**53)]) -> Portrait:
-        census = of.census()
-        one = next((one for one in census.individuals if one.individual == individual), None)
-        if one is None:
-            raise HTTPException(404, "there is no such individual")
-        checked = frozenset(one.checked_items)
-        shown = [
-            [_picture(desks, census, item, checked=item in checked) for item in run]
-            for run in encounters_of(one.items, census.facts)
-        ]
-        return Portrait(about=_card(desks, census, one), encounters=shown)
+    async def portrait(campaign: CampaignName, individual: Annotated[int, Path(ge=0, le=2**53)], who: Who) -> Portrait:
+        return await turns.take(who, lambda: _portrait(desks, opened.get(campaign), individual))
 
     @router.post("/api/{campaign}/individuals")
-    def correct(body: CorrectionBody, of: Of, who: Who) -> CorrectionInfo:
-        told, shown = _corrected(of, body, who)
-        answered(of.folder.name, 1)
-        return CorrectionInfo(id=told, individual=shown)
+    async def correct(campaign: CampaignName, body: CorrectionBody, who: Who) -> CorrectionInfo:
+        if (wait := pace.wait(who, 1, changes=True)) > 0.0:
+            raise HTTPException(429, "too many corrections; wait a minute", headers={"Retry-After": str(math.ceil(wait))})
+
+        def work() -> CorrectionInfo:
+            of = opened.get(campaign)
+            if of.folder.goal().oracle != "people":
+                raise InputError("labels answer in this campaign: people correct it with `cccount individuals`, and not here")
+            told, shown = _corrected(of, body, who)
+            pace.spend(who, of.answers_of(told) // _ANSWERS_OF_A_CHANGE)
+            return CorrectionInfo(id=told, individual=shown)
+
+        done = await turns.take(who, work)
+        answered(campaign, 1)
+        return done
 
     return router
+
+
+def _gallery(desks: Desks, of: Individuals) -> Gallery:
+    census = of.census()
+    return Gallery(
+        campaign=census.campaign,
+        noun=campaign_info(of.folder).noun,
+        individuals=[_card(desks, census, one) for one in census.individuals],
+        no_animals=len(census.no_animals),
+        ungrouped=census.ungrouped,
+        complete=census.complete,
+    )
+
+
+def _portrait(desks: Desks, of: Individuals, individual: int) -> Portrait:
+    census = of.census()
+    one = next((one for one in census.individuals if one.individual == individual), None)
+    if one is None:
+        raise HTTPException(404, "there is no such individual")
+    checked = frozenset(one.checked_items)
+    shown = [
+        [_picture(desks, census, item, checked=item in checked) for item in run] for run in encounters_of(one.items, census.facts)
+    ]
+    return Portrait(about=_card(desks, census, one), encounters=shown)
 
 
 def _corrected(of: Individuals, body: CorrectionBody, who: str) -> tuple[str, int | None]:

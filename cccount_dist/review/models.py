@@ -15,7 +15,7 @@ def _is_text(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise ValueError("it holds half of a character") from error
+        raise ValueError("it ends in the middle of a character") from error
     return value
 
 
@@ -60,6 +60,7 @@ class Session(Model):
 
     annotator: str | None
     login: bool
+    lead: bool = False  # decides contradictions
     workspace: str = ""
     campaigns: list[CampaignInfo] = []
 

@@ -26,7 +26,7 @@ class OnScreen:
         before, have = pairs_of(had), pairs_of(left)
         for pair in before.keys() - have.keys():
             self.may_see(annotator, pair, before[pair], now)
-        return {pair: number for pair, (number, _) in self._off.get(annotator, {}).items()} | have
+        return {**{pair: number for pair, (number, _) in self._off.get(annotator, {}).items()}, **have}
 
     def may_see(self, annotator: str, pair: Pair, question_id: int, now: datetime) -> None:
         """Note that somebody may look at a question which is on none of their sheets."""

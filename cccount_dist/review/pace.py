@@ -33,5 +33,11 @@ class Pace:
             self._left[person, changes] = (left - count if enough else left, now)
             return 0.0 if enough else (min(count, most) - left) * 60.0 / a_minute
 
+    def spend(self, person: str, count: int) -> None:
+        """Take changes that turned out to be dearer than they looked from what the person may hand in next."""
+        with self._lock:
+            had, since = self._left.get((person, True), (float(CHANGES_AT_ONCE), self.clock()))
+            self._left[person, True] = (had - count, since)
+
 
 __all__ = ["ANSWERS_A_MINUTE", "CHANGES_AT_ONCE", "Pace"]

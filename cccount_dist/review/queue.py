@@ -163,7 +163,7 @@ class Queue:
         ledger = self._reading.ledger
         disputed = set(ledger.disputed)
         before, self._doubted = self._doubted, dict.fromkeys(sorted(disputed), 0)
-        for conflict in ledger.constraints.conflicts:
+        for conflict in ledger.conflicts:
             rows = [ledger.row(i) for i in (conflict.answer_id, *conflict.against)]
             asked = [row.question_id for row in rows if row is not None and 0 <= row.question_id < self._known]
             if any(i in disputed for i in asked):

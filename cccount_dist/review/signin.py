@@ -85,6 +85,10 @@ class Door:
             raise HTTPException(401, "sign in first")
         return name
 
+    def may_decide(self, name: str) -> bool:
+        """Whether somebody decides contradictions: a lead, or whoever sits at this machine alone."""
+        return self.is_open or self.annotators.is_lead(name)
+
     def who(self, token: str | None) -> str | None:
         was_open, self._was_open = self._was_open, self.is_open
         if self._was_open:

@@ -64,6 +64,8 @@ class Contradiction:
     v: int
     same: int
     different: int
+    said: list[tuple[str, float]] = field(default_factory=list)  # about this pair: who, and 1 same or 0 different
+    against: list[tuple[int, int, float, str]] = field(default_factory=list)  # what implies the opposite: u, v, value, who
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,11 +218,16 @@ def _contradictions(reading: Reading) -> list[Contradiction]:
     """The newest open ones: questions on which people differ, and answers that others contradict."""
     ledger, questions = reading.ledger, reading.questions
     pairs = {(questions[i].u, questions[i].v): i for i in ledger.disputed}
-    for conflict in ledger.constraints.conflicts:
+    against = {}
+    for conflict in ledger.conflicts:
         row = ledger.row(conflict.answer_id)
         pairs[conflict.u, conflict.v] = -1 if row is None else row.question_id
+        rows = [ledger.row(one) for one in conflict.against]
+        against[conflict.u, conflict.v] = [(r.u, r.v, float(r.value or 0.0), r.annotator) for r in rows if r is not None]
     found = []
     for (u, v), question_id in list(pairs.items())[-_MOST_CONTRADICTIONS:]:
-        values = [vote.value for vote in ledger.votes(question_id)]
-        found.append(Contradiction(u, v, values.count(SAME), values.count(DIFFERENT)))
+        said = [(vote.annotator, vote.value) for vote in ledger.votes(question_id) if vote.value in (SAME, DIFFERENT)]
+        values = [value for _, value in said]
+        told = [(who, float(value)) for who, value in said if value is not None]
+        found.append(Contradiction(u, v, values.count(SAME), values.count(DIFFERENT), told, against.get((u, v), [])))
     return found

@@ -15,6 +15,7 @@ from cccount_dist.sampling.closure import APPLIED, ITEM_BITS, MERGES, RING, SEPA
 from cccount_dist.sampling.types import DIFFERENT, SAME
 from storage.errors import InputError
 
+MOST_DOUBT = 0.05  # from which on a person is asked: people are wrong about as often
 Link = tuple[int, int, float, str]  # u, v, value, answer_id
 
 
@@ -45,7 +46,9 @@ class Constraints:
     """
 
     def __init__(self) -> None:
-        self._firm: dict[str, None] = {}  # answers that stand above the others, in the order in which they came
+        self._supposed: Constraints | None = None  # facts that may be wrong
+        self._errors: dict[str, float] = {}  # how often each of them is
+        self._firm: dict[str, tuple[int, int]] = {}  # answers above the others, in the order in which they came, and of what
         self._clear()
 
     def _clear(self) -> None:
@@ -65,9 +68,28 @@ class Constraints:
         return len(self._number)
 
     def known(self, u: int, v: int) -> float | None:
-        """Return 1.0 if the items are known to be the same, 0.0 if different, None if neither follows."""
+        """Return 1.0 if the items are known to be the same, 0.0 if different, None if neither follows.
+
+        Where answers say nothing, facts that are supposed do, unless those that it takes are together too often wrong.
+        """
         self._refresh()
-        return self._known(u, v)
+        known = self._known(u, v)
+        if known is not None or self._supposed is None:
+            return known
+        return self._supposed.known(u, v) if self.doubt(u, v) <= MOST_DOUBT else None
+
+    def suppose(self, u: int, v: int, value: float, answer_id: str, error: float) -> None:
+        """Take in a fact that is wrong with probability `error`: it stands below every answer, and nothing follows from both."""
+        if self._supposed is None:
+            self._supposed = Constraints()
+        self._supposed.note(u, v, value, answer_id)
+        self._errors[answer_id] = error
+
+    def doubt(self, u: int, v: int) -> float:
+        """Return how often what is supposed of two items is wrong at most: the errors of the facts that it rests on, added."""
+        if self._supposed is None:
+            return 0.0
+        return sum(self._errors[name] for name in self._supposed.why(u, v))
 
     def _known(self, u: int, v: int) -> float | None:
         if u == v:
@@ -122,7 +144,7 @@ class Constraints:
         whenever it came.
         """
         if firm and answer_id not in self._number:
-            self._firm[answer_id] = None
+            self._firm[answer_id] = min(u, v), max(u, v)
             self._stale = True
         self._write_down(u, v, value, answer_id)
 
@@ -130,6 +152,12 @@ class Constraints:
     def corrected(self) -> bool:
         """Whether a firm answer is among them."""
         return bool(self._firm)
+
+    def is_decided(self, u: int, v: int) -> bool:
+        """Whether what is known of two items is a firm answer about them, or rests on firm answers alone."""
+        if (min(u, v), max(u, v)) in self._firm.values():
+            return True
+        return self.corrected and bool(why := self.why(u, v)) and all(name in self._firm for name in why)
 
     def extend(self, links: Iterable[Link]) -> None:
         """Take many answers in: the same as `add` for each of them in their order, and several times faster."""
@@ -141,6 +169,10 @@ class Constraints:
 
         Nothing happens if it is not held: it was unsure, or two people took it back.
         """
+        if self._supposed is not None and answer_id in self._errors:
+            self._supposed.remove(answer_id)
+            del self._errors[answer_id]
+            return
         number = self._number.pop(answer_id, None)
         if number is None:
             return

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from cccount_dist.sampling.constraints import Constraints
+from cccount_dist.sampling.constraints import Conflict, Constraints
 from cccount_dist.sampling.questions.kind import QuestionKind
 from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.questions.same import SAME_QUESTION
@@ -22,12 +22,14 @@ from cccount_dist.sampling.types import DIFFERENT, SAME, Answer, Question, Withd
 
 INFERRED = "inferred"
 FLAG = "flag"  # somebody found the picture of an item useless: what is asked about it is answered unsure, by nobody
+NO_ANIMAL = f"{FLAG}: not an animal"  # a flag that holds in every campaign of the workspace
 REPEAT = "repeat"  # an answer to a pair that the same person had answered before: it says how steady a person is
 GOLD = {SAME: "gold same", DIFFERENT: "gold different"}  # an answer to a pair whose answer was known: the source says which
 EPOCH = "epoch"  # what was answered before another sampler took over, said again to it: "epoch ID", by nobody (`epochs.py`)
 CLOSED = EPOCH  # without an ID: nobody waits for the question any more; whoever answers it all the same is heard
 CORRECTION = "correction"  # what a person said of their own accord about two pictures: "correction: merge"; stands above answers
 KNOWN = "known"  # what a catalogue or a table of pairs says that was brought in: "known: FILE"; the oldest of the corrections
+FACT = "fact"  # what time, place or a table says, and may be wrong: "fact 0.02: REASON"; every answer stands above it
 OUTSIDE = -1  # question_id of an answer that was not given to a question of this campaign
 MOST_WEIGHED = 100  # people whose votes on one question are weighed; further ones are kept and shown, and change nothing
 
@@ -44,6 +46,22 @@ def is_flag(source: str) -> bool:
 def is_correction(source: str) -> bool:
     """Whether a person said it by hand in this campaign: no machine, and no earlier answer, takes it back."""
     return source.startswith(CORRECTION)
+
+
+def fact_source(error: float, reason: str) -> str:
+    """What the log says of a fact that is wrong so often.
+
+    >>> fact_source(0.02, "cameras.csv"), fact_error("fact 0.02: cameras.csv"), fact_error("people")
+    ('fact 0.02: cameras.csv', 0.02, None)
+    """
+    return f"{FACT} {error:g}: {reason}"
+
+
+@lru_cache(maxsize=1024)
+def fact_error(source: str) -> float | None:
+    """How often a fact is wrong; None for what is no fact."""
+    said = source.removeprefix(f"{FACT} ").partition(":")[0]
+    return float(said) if source.startswith(f"{FACT} ") else None
 
 
 @lru_cache(maxsize=1024)
@@ -156,12 +174,25 @@ class Ledger:
     @property
     def contradictions(self) -> int:
         """Questions on which people differ, and answers that disagree with what others imply: kept, for votes to settle."""
-        return len(self._disputed) + len(self.constraints.conflicts)
+        return len(self.disputed) + len(self.conflicts)
 
     @property
     def disputed(self) -> list[int]:
         """Questions on which people differ and nothing is decided."""
-        return list(self._disputed)
+        return [question_id for question_id in self._disputed if self._is_disputed(question_id)]
+
+    @property
+    def conflicts(self) -> list[Conflict]:
+        """Answers that disagree with what others imply, but for those about which somebody decided by hand."""
+        return [one for one in self.constraints.conflicts if not self.constraints.is_decided(one.u, one.v)]
+
+    def _is_disputed(self, question_id: int) -> bool:
+        if question_id not in self._disputed:
+            return False
+        if not self.constraints.corrected:
+            return True
+        row = self._rows[next(iter(self._votes[question_id]))]
+        return not self.constraints.is_decided(row.u, row.v)
 
     @property
     def shared(self) -> list[int]:
@@ -208,10 +239,11 @@ class Ledger:
 
     def wanted(self, question_id: int) -> int:
         """How many more people should be asked; 0 for a question that is settled and undisputed."""
-        if question_id in self._told and question_id not in self._disputed:
+        disputed = self._is_disputed(question_id)
+        if question_id in self._told and not disputed:
             return 0
         given = self.people(question_id)
-        if question_id in self._disputed and given >= most_votes(self.overlap):
+        if disputed and given >= most_votes(self.overlap):
             return 0
         return max(1, self.overlap - given)
 
@@ -257,6 +289,9 @@ class Ledger:
             self._flags[row.u] += 1
         elif is_check(row.source):
             self._learn_gold(row, 1)
+        elif row.value in (SAME, DIFFERENT) and (error := fact_error(row.source)) is not None:
+            if self.overlap == 1:  # where several people settle each answer, a fact alone settles none
+                self.constraints.suppose(row.u, row.v, float(row.value or 0.0), row.id, error)
         elif row.value in (SAME, DIFFERENT):
             firm = is_firm(row.source)
             self.constraints.note(row.u, row.v, float(row.value or 0.0), row.id, firm=firm)

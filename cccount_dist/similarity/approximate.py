@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.similarity.blocks import Block, make_block
-from cccount_dist.similarity.coarse import SAMPLES, centres_for, learn_centres, near_centres, one_thread, scan_rows
+from cccount_dist.similarity.coarse import SAMPLES, centres_for, faiss_on_one_thread, learn_centres, near_centres, scan_rows
 from cccount_dist.similarity.degrees import SAMPLE, Reference, estimate_degrees
 from cccount_dist.similarity.exact import ExactPass
 from cccount_dist.similarity.finish import finish
@@ -56,7 +56,7 @@ def learn(job: ApproximatePass, _: int = 0) -> int:
     good = np.concatenate([usable(rows) for rows in _blocks(vectors)])
     items = rng.permutation(np.flatnonzero(good))
     centres = min(centres_for(job.grid.items), len(items))
-    with one_thread():
+    with faiss_on_one_thread():
         found = learn_centres(_coordinates(job, _block(job, vectors, items[: SAMPLES * centres])), centres, _SEED)
         sampled = np.sort(rng.permutation(items)[:SAMPLE])
         sample = _block(job, vectors, sampled).right
@@ -73,7 +73,7 @@ def learn(job: ApproximatePass, _: int = 0) -> int:
 def map_block(job: ApproximatePass, block: int) -> int:
     """Find the centres nearest to every item of a block."""
     start, stop = job.grid.rows(block)
-    with one_thread():
+    with faiss_on_one_thread():
         mine = _block(job, job.vectors(), np.arange(start, stop))
         near = near_centres(_coordinates(job, mine), read_arrays(job.file("learnt"))[0], job.probes)
     near[~mine.usable] = -1
@@ -105,7 +105,7 @@ def search_block(job: ApproximatePass, number: int) -> int:
     block = _block(job, vectors, items)
     (near,) = read_arrays(job.file("visits", number))
     lists = new_lists(block.usable, block.margin, job.k)
-    with one_thread():
+    with faiss_on_one_thread():
         for centre, rows in _visits(near):
             members = order[starts[centre] : starts[centre + 1]]
             if len(members):
@@ -174,7 +174,7 @@ def measure_recall(job: ApproximatePass, part: tuple[int, int]) -> tuple[float, 
     items = recall_items(job)[slice(*part)]
     mine = _block(job, vectors, items)
     lists = new_lists(mine.usable, mine.margin, job.k)
-    with one_thread():
+    with faiss_on_one_thread():
         for start in range(0, len(vectors), _ROWS):
             _compare(job, vectors, mine, items, np.arange(len(items)), _usable_items(vectors, start), lists)
             forget_pages(vectors)

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numba import int32, njit
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.similarity.lanes import at_least, lowest_bit
 from cccount_dist.similarity.lists import COMPILED, Lists, capacity, cut
+from cccount_dist.similarity.threads import one_thread
 
 SAMPLES = 40  # items for each centre to learn from
 NEEDS_FAISS = "needs the extra 'approximate': pip install 'cccount[approximate]'"
@@ -32,11 +32,11 @@ def has_faiss() -> bool:
 
 
 @contextmanager
-def one_thread() -> Iterator[Any]:
+def faiss_on_one_thread() -> Iterator[Any]:
     """Give faiss, and have it and numpy's BLAS use one thread: sums get one order, and workers do not fight for the cores."""
     import faiss
 
-    with threadpool_limits(1):
+    with one_thread():
         yield faiss
 
 
@@ -51,7 +51,7 @@ def centres_for(items: int) -> int:
 
 def learn_centres(sample: NDArray[np.float32], centres: int, seed: int) -> NDArray[np.float32]:
     """Return (centres, d) means of groups of the sample rows."""
-    with one_thread() as faiss:
+    with faiss_on_one_thread() as faiss:
         fit = faiss.Kmeans(sample.shape[1], centres, niter=_ROUNDS, seed=seed, min_points_per_centroid=1)
         fit.train(sample)
     found: NDArray[np.float32] = fit.centroids
@@ -60,7 +60,7 @@ def learn_centres(sample: NDArray[np.float32], centres: int, seed: int) -> NDArr
 
 def near_centres(rows: NDArray[np.float32], centres: NDArray[np.float32], probes: int) -> NDArray[np.int32]:
     """Return the centres nearest to each row, nearest first: (rows, probes)."""
-    with one_thread() as faiss:
+    with faiss_on_one_thread() as faiss:
         index = faiss.IndexFlatL2(centres.shape[1])
         index.add(centres)
         nearest: NDArray[np.int32] = index.search(rows, probes)[1].astype(np.int32)

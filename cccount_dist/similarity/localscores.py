@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 CHANCE, ENOUGH = 4, 30  # matches that different pictures have by chance; more than so many say nothing more
-WEIGHT = 0.15  # of a score beside the similarity, for lists: chosen on 4 collections (docs/explanation/embedding.md)
+WEIGHT = 0.15  # of a score beside the similarity, for lists: chosen on 4 collections (docs/evidence/embedding.md)
 _ROWS = 65_536  # that are put in order at once
 
 Lists = NDArray[np.int32]

@@ -10,7 +10,8 @@ place of classes. At most 100,000 pairs are looked at: O(n) for finding them, O(
 import numba
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from cccount_dist.similarity.threads import one_thread
 
 MUTUAL = 5  # neighbours among which mutual ones are looked for
 SHRINK = 0.1  # share of the mean variance that is added in every direction
@@ -28,7 +29,7 @@ def whitening(vectors: NDArray[np.float32], neighbors: NDArray[np.int32], shrink
     shrink : share of the mean variance that is added in every direction
     """
     scatter = mutual_scatter(vectors, neighbors)
-    with threadpool_limits(1):  # sums in the same order whatever the number of cores
+    with one_thread():  # sums in the same order whatever the number of cores
         mean = float(np.trace(scatter)) / len(scatter)
         if mean <= 0.0:
             return None
@@ -39,7 +40,7 @@ def whitening(vectors: NDArray[np.float32], neighbors: NDArray[np.int32], shrink
 def mutual_scatter(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return the mean (d, d) of d dᵀ / 2 over mutual near neighbours."""
     first, second = _mutual_pairs(neighbors, min(MUTUAL, neighbors.shape[1]))
-    with threadpool_limits(1):
+    with one_thread():
         return _scatter(vectors, first, second)
 
 

@@ -4,6 +4,8 @@ Each returns members (K, n), the centroid first, -1 where a cluster has fewer im
 kmedoids (GPL, the extra `benchmarks`) and the full matrix of distances, 4 n² bytes; the others O(n (k + d)) memory.
 """
 
+import warnings
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,7 +53,10 @@ def normalised_cut(vectors: Floats, clusters: int, size: int, *, neighbors: int 
     model = SpectralClustering(
         clusters, affinity="nearest_neighbors", n_neighbors=neighbors, random_state=seed, assign_labels="cluster_qr"
     )
-    return from_labels(vectors, model.fit_predict(vectors), clusters, size)
+    with warnings.catch_warnings():  # a graph in parts is no fault of whoever runs this: its parts are groups
+        warnings.filterwarnings("ignore", "Graph is not fully connected")
+        labels = model.fit_predict(vectors)
+    return from_labels(vectors, labels, clusters, size)
 
 
 def k_medoids(distances: Floats, clusters: int, *, seed: int = 0) -> Medoids:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.similarity.memory import forget_pages
+from cccount_dist.similarity.threads import one_thread
 from storage.errors import InputError
 
 LENGTH = 4096
@@ -140,7 +140,7 @@ def nearest_items(vectors: Floats, items: Int64s, count: int) -> tuple[Int32s, I
 def nearest_items_on_all_cores(vectors: Floats, items: Int64s, count: int) -> tuple[Int32s, Int32s]:
     """Do the same, with a thread for each core."""
     pieces = [items[start : start + BLOCK_ROWS] for start in range(0, len(items), BLOCK_ROWS)]
-    with threadpool_limits(1), ThreadPoolExecutor(os.cpu_count() or 1) as threads:
+    with one_thread(), ThreadPoolExecutor(os.cpu_count() or 1) as threads:
         found = list(threads.map(lambda piece: nearest_items(vectors, piece, count), pieces))
     empty = np.empty((0, count), np.int32)
     return np.concatenate([empty, *(index for index, _ in found)]), np.concatenate([empty, *(squared for _, squared in found)])

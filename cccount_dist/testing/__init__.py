@@ -8,7 +8,7 @@ runs all of them. To have one test for each with pytest:
     def test_birthday(name, check):
         check(SamplerCase(lambda: Birthday(len(labels), seed=1), labels))
 
-Nothing else in the package imports this. Time and memory: about forty runs of the sampler over `questions` questions.
+Nothing else in the package imports this. Time and memory: about thirty runs of the sampler over `questions` questions.
 """
 
 from collections.abc import Iterator, Sequence

@@ -34,6 +34,7 @@ class SamplerCase:
     own_closure: bool = False
     replaces: bool = True
     seed: int = 0
+    _recorded: "dict[tuple[int, bool], Recording]" = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def askable(self) -> frozenset[int]:
@@ -101,7 +102,16 @@ class Recording:
 
 
 def record(case: SamplerCase, stream: int = 0, *, fresh_only: bool = False) -> Recording:
-    """Ask and answer by turns as people do: late, in any order, unsure, wrong; unless `fresh_only` they change their minds."""
+    """Ask and answer by turns as people do: late, in any order, unsure, wrong; unless `fresh_only` they change their minds.
+
+    A case remembers it: most checks follow the same one. That it does not change by itself is what determinism is checked for.
+    """
+    if (stream, fresh_only) not in case._recorded:
+        case._recorded[stream, fresh_only] = _record(case, stream, fresh_only=fresh_only)
+    return case._recorded[stream, fresh_only]
+
+
+def _record(case: SamplerCase, stream: int, *, fresh_only: bool) -> Recording:
     chance = case.chance(stream)
     sampler = case.make()
     steps: list[Step] = []

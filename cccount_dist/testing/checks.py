@@ -116,13 +116,16 @@ def check_replay(case: SamplerCase) -> None:
 def check_snapshot(case: SamplerCase) -> None:
     """A sampler out of a snapshot goes on as the one that was kept. One that no snapshot can keep is replayed instead."""
     recording, chance = record(case), case.chance(10)
-    for stop in sorted({0, len(recording.steps) - 1, *(chance.randrange(len(recording.steps)) for _ in range(PREFIXES))}):
-        sampler, where = case.make(), f"after a snapshot in step {stop}"
+    last = len(recording.steps) - 1
+    some = sorted(chance.randrange(last + 1) for _ in range(PREFIXES))
+    for stops in ({some[-1]}, {0, *some, last}):  # one that came so far by itself, and one that comes back again and again
+        sampler, where = case.make(), "before any snapshot"
         for number, step in enumerate(recording.steps):
             require_same(step.questions, sampler.ask(step.limit), where)
-            sampler = _kept(sampler) if number == stop else sampler
+            if number in stops:
+                sampler, where = _kept(sampler), f"after a snapshot in step {number}"
             sampler.tell(step.answers)
-            sampler = _kept(sampler) if number == stop else sampler
+            sampler = _kept(sampler) if number in stops else sampler
         if (found := first_difference(recording.result, sampler.result())) is not None:
             raise SamplerError(f"{where}, the result is another one: {found}")
         if sampler.done != recording.done:

@@ -52,9 +52,9 @@ def _options(
 
 def make_app() -> typer.Typer:
     """Return the command with all rooms: made when it is run, for plug-ins add to it, and may be broken."""
-    from flows.commands import campaigns, care, collection, individuals, people, pipeline, results
+    from flows.commands import campaigns, care, collection, facts, individuals, people, pipeline, results
 
-    for room in (pipeline, collection, campaigns, people, results, individuals, care):  # the order of --help
+    for room in (pipeline, collection, campaigns, people, results, individuals, facts, care):  # the order of --help
         app.add_typer(room.app)
     return app
 

@@ -96,8 +96,8 @@ def demo(directory: str) -> Demonstrated:
     )
 
 
-def write_digits(images: Path, labels: Path) -> int:
-    """Write the digits as PNG files in random order, and their labels as csv; return how many different ones there are."""
+def write_digits(images: Path, labels: Path, most: int | None = None) -> int:
+    """Write the digits, or so many, as PNG files in random order, and their labels as csv; return how many kinds there are."""
     import numpy as np
     from PIL import Image
     from sklearn.datasets import load_digits
@@ -108,7 +108,7 @@ def write_digits(images: Path, labels: Path) -> int:
         rows = csv.writer(file)
         rows.writerow(["id", "label"])
         # Shuffled: in the order of the data set, the number of a file would give its digit away.
-        for number, place in enumerate(np.random.default_rng(0).permutation(len(data.target))):
+        for number, place in enumerate(np.random.default_rng(0).permutation(len(data.target))[:most]):
             name = f"scan-{number:04d}.png"
             ink = Image.fromarray((255 - data.images[place] * (255 / 16)).astype(np.uint8))
             ink.resize((SIDE, SIDE), Image.Resampling.BICUBIC).save(images / name)
@@ -198,5 +198,5 @@ def _say(text: str) -> None:
 
 __all__ = ["demo", "write_digits"]
 
-if __name__ == "__main__":  # for `infra/first-start`: only the images
-    write_digits(Path(sys.argv[1]), Path(sys.argv[1]).with_suffix(".csv"))
+if __name__ == "__main__":  # for `infra/first-start` and the tutorials: only the images, as many as the second word says
+    write_digits(Path(sys.argv[1]), Path(sys.argv[1]).with_suffix(".csv"), *map(int, sys.argv[2:]))

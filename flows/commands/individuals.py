@@ -68,6 +68,35 @@ def list_(
 
 
 @individuals_app.command()
+def changes(workspace: Workspace, campaign: Campaign = None, json_: Json = False) -> None:
+    """Say what changed since the individuals were listed last: who is new, seen again, joined, parted.
+
+    To be looked at after `cccount extend` and the steps behind it; `cccount individuals census` then writes the present list.
+
+    Example: cccount individuals changes census
+    """
+    from flows.exchange.individuals import changed_individuals
+
+    show(changed_individuals(workspace, campaign), json_)
+
+
+@individuals_app.command()
+def side(
+    workspace: Workspace,
+    shown: Annotated[str, typer.Argument(metavar="SIDE", help="left, right, other; unknown for none.", show_default=False)],
+    pictures: Annotated[list[str], typer.Argument(metavar="PICTURES...", help="Ids of pictures.", show_default=False)],
+    json_: Json = False,
+) -> None:
+    """Say which side of the animal pictures show. Pictures of different sides are not compared from the next step on.
+
+    Example: cccount individuals side census left a/017.jpg a/020.jpg
+    """
+    from flows.exchange.individuals import set_sides
+
+    show(set_sides(workspace, shown, pictures), json_)
+
+
+@individuals_app.command()
 def name(
     workspace: Workspace,
     individual: Who,
@@ -172,6 +201,23 @@ def no_animal(
 
 
 @individuals_app.command()
+def decide(
+    workspace: Workspace,
+    picture: Picture,
+    other: Annotated[str, typer.Argument(metavar="OTHER", help="The id of another one.", show_default=False)],
+    said: Annotated[str, typer.Argument(metavar="same|different", help="What they are.", show_default=False)],
+    campaign: Campaign = None,
+    annotator: Annotator = "anonymous",
+    json_: Json = False,
+) -> None:
+    """Decide where answers contradict each other. It stands above them; nobody is asked about the pair any more.
+
+    Example: cccount individuals decide census a/017.jpg a/020.jpg different --annotator lea
+    """
+    show(_correcting(workspace, campaign, annotator).decide(picture, other, said), json_)
+
+
+@individuals_app.command()
 def undo(
     workspace: Workspace,
     correction: Annotated[str, typer.Argument(metavar="ID", help="What the correction said.", show_default=False)],
@@ -226,16 +272,38 @@ def export(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="csv, camtrap-dp, darwin-core, secr, mark, wildlife-datasets, coco, pairs.",
+            help="csv, camtrap-dp, darwin-core, secr, mark, wildlife-datasets, fiftyone, coco, pairs.",
             show_default=False,
         ),
     ],
-    to: Annotated[str, typer.Option("--to", metavar="PATH", help="A new file; csv, camtrap-dp: a folder.", show_default=False)],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to", metavar="PATH", help="A new file; a folder for csv, camtrap-dp, fiftyone, draws.", show_default=False
+        ),
+    ],
     campaign: Campaign = None,
     gap: Annotated[float, typer.Option(metavar="MINUTES", help="csv: what is between two encounters at least.")] = 30.0,
     occasion_days: Annotated[int, typer.Option(metavar="DAYS", help="secr, mark: how long an occasion is.")] = 1,
+    first_day: Annotated[
+        str | None, typer.Option("--from", metavar="DAY", help="secr, mark: the first day.", show_default="of the first picture")
+    ] = None,
+    last_day: Annotated[
+        str | None, typer.Option("--until", metavar="DAY", help="secr, mark: the last day.", show_default="of the last picture")
+    ] = None,
+    draws: Annotated[
+        int, typer.Option(metavar="N", help="secr, mark: also N draws of who the individuals might be instead, a file each.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(help="secr, mark: of the draws.")] = 0,
     package: Annotated[
-        str | None, typer.Option(metavar="DIR", help="camtrap-dp: the package that the pictures came from.", show_default=False)
+        str | None,
+        typer.Option(metavar="DIR", help="camtrap-dp: the package that the pictures came from.", show_default="a new one"),
+    ] = None,
+    places: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="camtrap-dp, darwin-core, secr: place, latitude, longitude (or x, y).", show_default=False
+        ),
     ] = None,
     json_: Json = False,
 ) -> None:
@@ -245,7 +313,10 @@ def export(
     """
     from flows.exchange.export import export as write_export
 
-    found = write_export(workspace, form, to, campaign=campaign, gap_minutes=gap, occasion_days=occasion_days, package=package)
+    found = write_export(
+        workspace, form, to, campaign=campaign, gap_minutes=gap, occasion_days=occasion_days, first_day=first_day,
+        last_day=last_day, draws=draws, seed=seed, package=package, places=places,
+    )  # fmt: skip
     show(found, json_)
 
 

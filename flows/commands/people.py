@@ -118,6 +118,7 @@ def annotators_add(
     token_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="A token that was made elsewhere; again with the same one changes nothing.")
     ] = None,
+    role: Annotated[str, typer.Option(metavar="annotator|lead", help="A lead decides contradictions, too.")] = "annotator",
     json_: Json = False,
 ) -> None:
     """Give somebody a token for the review page. It is shown once; only a hash of it is kept.
@@ -126,7 +127,23 @@ def annotators_add(
     """
     from flows.serving.annotators import add_annotator
 
-    show(add_annotator(workspace, name, token_file), json_)
+    show(add_annotator(workspace, name, token_file, role), json_)
+
+
+@annotators_app.command("role")
+def annotators_role(
+    workspace: Workspace,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose.", show_default=False)],
+    role: Annotated[str, typer.Argument(metavar="annotator|lead", help="A lead decides contradictions.", show_default=False)],
+    json_: Json = False,
+) -> None:
+    """Say what somebody is: an annotator, or a lead, who decides contradictions on the progress page. The token stays.
+
+    Example: cccount annotators role census ana lead
+    """
+    from flows.serving.annotators import give_role
+
+    show(give_role(workspace, name, role), json_)
 
 
 @annotators_app.command("list")

@@ -2,7 +2,7 @@
 
 Calling a Prefect flow without a server starts a hidden one, which takes longer than most of our stages and can fail by its own
 timeout. So without a server the stage's plain function runs: nothing is lost, because the truth about a stage is in the
-workspace (done-markers, log), never in Prefect. `docs/how-to/prefect.md` has the measurement.
+workspace (done-markers, log), never in Prefect. `docs/evidence/prefect.md` has the measurement.
 """
 
 import os

@@ -8,6 +8,7 @@ from cccount_dist.campaign.outcome import Outcome
 from cccount_dist.review.annotators import Annotators
 from storage.errors import InputError
 from storage.reading import read_regular, reason
+from storage.tokens import ANNOTATOR, LEAD
 from storage.workspace import Workspace
 
 
@@ -17,11 +18,25 @@ class AnnotatorAdded(Outcome):
 
     annotator: str
     token: str | None
+    role: str = ANNOTATOR
 
     def words(self) -> str:
+        who = self.annotator if self.role == ANNOTATOR else f"{self.annotator} ({self.role})"
         if self.token is None:
-            return f"{self.annotator} signs in with the token of the file."
-        return f"The token of {self.annotator}, which is shown only now: {self.token}"
+            return f"{who} signs in with the token of the file."
+        return f"The token of {who}, which is shown only now: {self.token}"
+
+
+@dataclass(frozen=True, slots=True)
+class RoleGiven(Outcome):
+    """What somebody is from now on."""
+
+    annotator: str
+    role: str
+
+    def words(self) -> str:
+        more = ": decides contradictions on the page" if self.role == LEAD else ""
+        return f"{self.annotator} is {'a lead' if self.role == LEAD else 'an annotator'}{more}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +44,11 @@ class AnnotatorList(Outcome):
     """Who has a token."""
 
     annotators: Sequence[str]
+    leads: Sequence[str]
 
     def words(self) -> str:
-        return "\n".join(self.annotators) or "Nobody has a token yet."
+        names = [f"{name} ({LEAD})" if name in self.leads else name for name in self.annotators]
+        return "\n".join(names) or "Nobody has a token yet."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +61,26 @@ class AnnotatorRemoved(Outcome):
         return f"{self.removed} has no token any more."
 
 
-def add_annotator(workspace: str, name: str, token_file: str | None = None) -> AnnotatorAdded:
+def add_annotator(workspace: str, name: str, token_file: str | None = None, role: str = ANNOTATOR) -> AnnotatorAdded:
     annotators = Annotators(Workspace.open(workspace))
     if token_file is None:
-        return AnnotatorAdded(name, annotators.add(name))
+        return AnnotatorAdded(name, annotators.add(name, role=role), role)
     try:
         token = read_regular(Path(token_file)).decode().strip()
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read --token-file {token_file}: {reason(error)}") from error
-    annotators.add(name, token)
-    return AnnotatorAdded(name, None)
+    annotators.add(name, token, role)
+    return AnnotatorAdded(name, None, role)
 
 
 def list_annotators(workspace: str) -> AnnotatorList:
-    return AnnotatorList(Annotators(Workspace.open(workspace)).names())
+    roles = Annotators(Workspace.open(workspace)).roles()
+    return AnnotatorList(list(roles), [name for name, role in roles.items() if role == LEAD])
+
+
+def give_role(workspace: str, name: str, role: str) -> RoleGiven:
+    Annotators(Workspace.open(workspace)).set_role(name, role)
+    return RoleGiven(name, role)
 
 
 def remove_annotator(workspace: str, name: str) -> AnnotatorRemoved:

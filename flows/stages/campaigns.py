@@ -3,7 +3,7 @@
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cccount_dist.campaign.advancing import advance, method_of, start
@@ -59,6 +59,8 @@ class Statuses(Outcome):
         for c in self.campaigns:
             numbers = f"{c.questions + (c.glances or 0):>8,} {c.pending:>8,} {c.contradictions:>14,}"
             lines.append(f"{c.campaign:<20} {c.method:<10} {c.state:<8} {numbers}  {c.brief}")
+            if c.sides_found is not None:
+                lines.append(f"{'':<20} {c.sides_found.brief}")
             if c.epoch is not None:
                 lines.append(f"{'':<20} {c.epoch}")
             if c.hindrance is not None:
@@ -124,8 +126,16 @@ def status(workspace: str, campaign: str | None = None) -> Statuses:
     require_for("status", opened, campaign)
     names = opened.campaigns() if campaign is None else [campaign]
     found = [Campaign(CampaignFolder(opened, name)).status() for name in names]
+    found = [one if one.sides_found is None else _with_sides(one, CampaignFolder(opened, one.campaign)) for one in found]
     made = made_so_far(opened)
     return Statuses(found, made, next_command(workspace, made, found, missing_input(opened)))
+
+
+def _with_sides(one: CampaignStatus, folder: CampaignFolder) -> CampaignStatus:
+    """The status with what joins sides by now: a catalogue that came later, a correction by hand."""
+    from cccount_dist.individuals.sides import sides_now
+
+    return replace(one, sides_found=sides_now(folder))
 
 
 def refresh_reports(workspace: str, campaigns: Sequence[str]) -> Reported:

@@ -5,7 +5,7 @@ same command goes on where it stopped; failed, it takes back what it wrote. What
 """
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,8 @@ from cccount_dist.embedding.encoders import plain_part
 from cccount_dist.embedding.given import ATTRIBUTES, given_collection, given_items, write_given
 from cccount_dist.embedding.projection import KEY as PROJECTION
 from cccount_dist.embedding.readers.labels import is_label_file, labelled, with_label_file
-from cccount_dist.embedding.readers.photofacts import with_exif_times, with_places
+from cccount_dist.embedding.readers.photofacts import with_exif_places, with_exif_times, with_places
+from cccount_dist.embedding.readers.sides import with_sides
 from cccount_dist.embedding.readers.source import files_left_out, read_images, read_manifest
 from cccount_dist.embedding.readers.vectors import Vectors
 from cccount_dist.embedding.readers.viewfiles import open_views
@@ -131,7 +132,7 @@ def initialise(workspace: str, options: InitOptions) -> Initialised:
 
 
 def _initialised(workspace: str, options: InitOptions, table: pa.Table, dimensions: int | None) -> Initialised:
-    ids, copies = table.column("id"), exact_copies(map(_text, table.column("uri")))
+    ids, copies = table.column("id"), exact_copies(_files(table))
     failed = table.filter(pa.compute.is_valid(table.column("problem"))).select(["id", "problem"]).to_pylist()
     return Initialised(
         workspace=workspace,
@@ -142,6 +143,15 @@ def _initialised(workspace: str, options: InitOptions, table: pa.Table, dimensio
         skipped=(files_left_out(options.images, options.labels) or None) if options.manifest is None else None,
         copies=[[ids[place].as_py() for place in group] for group in copies] or None,
     )
+
+
+def _files(table: pa.Table) -> Iterator[str | None]:
+    """Where each picture lies; the second item of one that shows both sides is no copy of it."""
+    before = None
+    for value in table.column("uri"):
+        uri = _text(value)
+        yield None if uri == before else uri
+        before = uri
 
 
 def _text(value: pa.Scalar) -> str | None:
@@ -352,10 +362,13 @@ def _with_facts(table: pa.Table, options: InitOptions | ExtendOptions) -> pa.Tab
     """The items with the places and times that paths and files say, where that is wanted."""
     if options.place_from is not None:
         table = with_places(table, options.place_from)
-    if options.times is None:
-        return table
-    with progress("reading times", table.num_rows, "files") as update:
-        return with_exif_times(table, update)
+    if options.times is not None:
+        with progress("reading times", table.num_rows, "files") as update:
+            table = with_exif_times(table, update)
+    if options.gps is not None:
+        with progress("reading coordinates", table.num_rows, "files") as update:
+            table = with_exif_places(table, update)
+    return with_sides(table, options.side_from)
 
 
 def _write(

@@ -60,11 +60,28 @@ def _check_place(place_from: str) -> object:
     return place_finder(place_from)
 
 
+def _check_side(side_from: str) -> object:
+    from cccount_dist.embedding.readers.idparts import finder
+
+    return finder(side_from, "--side-from")
+
+
+def _check_gps(gps: str) -> object:
+    from cccount_dist.embedding.readers.photofacts import check_gps
+
+    return check_gps(gps)
+
+
 _TIMES = Option("Read from each file when it was taken: exif.", metavar="exif", read=_check_times, shown="none")
 _PLACE = Option(
     "Where pictures were taken: a folder level of their path, from 1, or a regular expression.", metavar="LEVEL|PATTERN",
     read=_check_place, shown="none",
 )  # fmt: skip
+_SIDE = Option(
+    "The side of the animal that pictures show, from their path: a folder level, or a regular expression.",
+    metavar="LEVEL|PATTERN", read=_check_side, shown="none",
+)  # fmt: skip
+_GPS = Option("Read from each file where it was taken: exif.", metavar="exif", read=_check_gps, shown="none")
 _IMAGES = "A folder of images, tars or a Camtrap DP package, read recursively; with --manifest, where its paths start."
 _MANIFEST = Option("A table with a path or uri for each item, or a COCO file.", metavar="FILE", located=from_folder)
 
@@ -98,6 +115,8 @@ class InitOptions(Options):
 
     times: Annotated[str | None, _TIMES] = None
     place_from: Annotated[str | None, _PLACE] = None
+    gps: Annotated[str | None, _GPS] = None
+    side_from: Annotated[str | None, _SIDE] = None
 
     def check_source(self) -> None:
         """Raise `InputError` unless exactly one source is named."""
@@ -126,6 +145,8 @@ class ExtendOptions(Options):
 
     times: Annotated[str | None, _TIMES] = None
     place_from: Annotated[str | None, _PLACE] = None
+    gps: Annotated[str | None, _GPS] = None
+    side_from: Annotated[str | None, _SIDE] = None
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
@@ -163,10 +184,12 @@ class NeighborsOptions(ComputeOptions):
         int | None,
         Option("Neighbours to keep for each item.", least=1, rule="at least 1", shown="50, fewer in a small collection"),
     ] = None
-    metric: Annotated[str, Option("What similar means.", metavar="cosine|correlation|euclidean", read=_check_metric)] = "cosine"
-    engine: Annotated[str, Option("exact up to some hundred thousand items.", metavar="|".join(ENGINES), read=_check_engine)] = (
-        "exact"
+    metric: Annotated[str, Option("How similarity is measured.", metavar="cosine|correlation|euclidean", read=_check_metric)] = (
+        "cosine"
     )
+    engine: Annotated[
+        str, Option("exact, or approximate: for a million items and more.", metavar="|".join(ENGINES), read=_check_engine)
+    ] = "exact"
     store_similarity: Annotated[bool, Option("Keep all similarities as a blockwise store, too.")] = False
 
     def __post_init__(self) -> None:

@@ -649,6 +649,127 @@ def _tables(reader: str, rows: list[dict[str, Any]]) -> Iterator[Case]:
     yield from no_files(reader, "a.json")
 
 
+KNOWN = [{"id": f"image {n}", "name": ("Luna", "Ben")[n % 2], "side": "left"} for n in range(3)]
+PAIRS = [{"id_u": f"image {2 * n}", "id_v": f"image {2 * n + 1}", "value": "same"} for n in range(3)]
+
+
+def catalogues() -> Iterator[Case]:
+    """Individuals that are known already: tables, pairs, folders and Camtrap DP packages."""
+    for name, document in (("pictures", KNOWN), ("pairs", PAIRS)):
+        for seed in range(12 * ROUNDS):
+            yield Case("catalogue", f"{name}: changed {seed}", file("a.json", as_json(mutated(document, seed))))
+    yield from _tables("catalogue", KNOWN)
+    texts = {
+        "a name that is a formula": 'id,name\nimage 0,"=HYPERLINK(""http://x"")"\n',
+        "a name with a line end": 'id,name\nimage 0,"a\nb"\n',
+        "a name that turns text around": "id,name\nimage 0,a\u202eb\n",
+        "a name without end": f"id,name\nimage 0,{'x' * 100_000}\n",
+        "a side without end": f"id,name,side\nimage 0,a,{'x' * 100_000}\n",
+        "a path that escapes": "path,name\n../../../etc/passwd,a\n",
+        "a thousand names": "id,name\n" + "".join(f"image 0,n{n}\n" for n in range(1000)),
+        "pairs that contradict": "id_u,id_v,value\nimage 0,image 1,same\nimage 1,image 2,same\nimage 0,image 2,different\n",
+        "a pair of one": "id_u,id_v,value\nimage 0,image 0,same\n",
+        "two kinds of columns": "id,name,id_u,id_v\nimage 0,a,b,c\n",
+    }
+    for name, text in texts.items():
+        yield Case("catalogue", f"csv: {name}", file("a.csv", text))
+    observations = "observationID,mediaID,individualID\nimage 0,m,Luna\n"
+    for name, text in {"whole": observations, "empty": "", "zeros": "\0", "another": "a,b\n1,2\n"}.items():
+        yield Case("catalogue", f"camtrap: {name}", partial(_below, file("p/observations.csv", text)))
+    yield from (_in_folder("catalogue", f"camtrap: {what}", "observations.csv", make) for what, make in NO_FILES.items())
+    folders: dict[str, tuple[bytes, ...]] = {
+        "half a character": (b"Lu\xedna/image 0",),
+        "a line end": (b"Lu\nna/image 0", b"Ben/a\nb"),
+        "text turned around": ("Lu\u202ena/image 0".encode(),),
+        "a long name": (b"x" * 200 + b"/image 0",),
+        "spaces": (b"   /image 0",),
+        "one picture in two": (b"Luna/image 0", b"Ben/image 0"),
+        "nothing below": (b"image 0",),
+    }
+    for name, paths in folders.items():
+        yield Case("catalogue", f"folder: {name}", partial(_with_files, paths=paths))
+    yield Case("catalogue", "folder: a link to a folder above", _looping)
+    odd = os.fsdecode(b"kn\xedown.csv")
+    yield Case("catalogue", "csv: a file whose name is no text", file(odd, "id,name\nimage 0,a\n"))
+
+
+def _below(write: Write, folder: Path) -> Path:
+    return write(folder).parent
+
+
+def _in_folder(reader: str, name: str, entry: str, make: Callable[[Path], None]) -> Case:
+    def write(folder: Path) -> Path:
+        (folder / "p").mkdir()
+        make(folder / "p" / entry)
+        return folder / "p"
+
+    return Case(reader, name, write)
+
+
+def _with_files(folder: Path, paths: tuple[bytes, ...]) -> Path:
+    for path in paths:
+        whole = Path(os.fsdecode(os.fsencode(folder / "known") + b"/" + path))
+        whole.parent.mkdir(parents=True, exist_ok=True)
+        whole.touch()
+    return folder / "known"
+
+
+def _looping(folder: Path) -> Path:
+    (folder / "known" / "Luna").mkdir(parents=True)
+    (folder / "known" / "Luna" / "again").symlink_to(folder / "known", target_is_directory=True)
+    os.mkfifo(folder / "known" / "Luna" / "image 0")
+    return folder / "known"
+
+
+PACKAGE = {"datapackage.json": b"{}", "observations.csv": b"observationID,individualID\nimage 0,\nimage 1,\n"}
+
+
+def package(folder: Path, more: dict[str, bytes], odd: tuple[str, Callable[[Path], None]] | None = None) -> Path:
+    """A Camtrap DP package with other files, one of them perhaps none."""
+    made = folder / "package"
+    made.mkdir()
+    for name, data in {**PACKAGE, **more}.items():
+        (made / name).write_bytes(data)
+    if odd is not None:
+        (made / odd[0]).unlink(missing_ok=True)
+        odd[1](made / odd[0])
+    return made
+
+
+def packages() -> Iterator[Case]:
+    """Camtrap DP packages that individuals are written into."""
+    plain, head = PACKAGE["observations.csv"], b"observationID,individualID\n"
+    observations = {
+        "empty": b"",
+        "a header": head,
+        "no such column": b"a,b\n1,2\n",
+        "zeros": head + b"image 0,\0\n",
+        "no UTF-8": head + b"\xff,\xfe\n",
+        "short rows": head + b"image 0\n\n",
+        "a quote that never ends": head + b'"image 0,\n',
+        "a cell without end": head + b"x" * 200_000 + b",\n",
+        **{f"flipped {seed}": flipped(plain, seed) for seed in range(6 * ROUNDS)},
+    }
+    yield Case("package", "whole", partial(package, more={}))
+    for name, data in observations.items():
+        yield Case("package", name, partial(package, more={"observations.csv": data}))
+    for what, make in NO_FILES.items():
+        for name in ("datapackage.json", "observations.csv", "media.csv"):
+            yield Case("package", f"{what} as {name}", partial(package, more={}, odd=(name, make)))
+
+
+PLACES = [{"place": f"ford {n}", "latitude": -3.5 + n, "longitude": 29.8, "start": "2026-01-01"} for n in range(3)]
+
+
+def places() -> Iterator[Case]:
+    """Where cameras are, for formats that need coordinates."""
+    for seed in range(10 * ROUNDS):
+        yield Case("places", f"changed {seed}", file("a.json", as_json(mutated(PLACES, seed))))
+    yield from _tables("places", PLACES)
+    for name, cells in {"beyond the pole": "91,0", "endless": "1e400,0", "none": "nan,nan", "words": "north,=1+1"}.items():
+        yield Case("places", f"csv: {name}", file("a.csv", f"place,latitude,longitude\nford,{cells}\n"))
+
+
 JOB = """workspace = "census"
 [collection]
 images = "photos"
@@ -724,4 +845,7 @@ READERS: dict[str, Callable[[], Iterator[Case]]] = {
     "answers": answers,
     "gold": gold,
     "jobs": jobs,
+    "catalogues": catalogues,
+    "packages": packages,
+    "places": places,
 }

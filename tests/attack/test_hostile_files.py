@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 from cccount_dist.embedding.images import UnreadableImageError, load_image
+from flows.exchange.catalogue import import_catalogue
+from flows.exchange.export import export
+from flows.exchange.places import read_places
 from flows.stages.jobfile import Job
 from storage.errors import CccountError
 from tests.attack.corpus import (
@@ -14,8 +17,10 @@ from tests.attack.corpus import (
     GOLD,
     GOOD,
     JOB,
+    KNOWN,
     NO_FILES,
     PACK,
+    PLACES,
     READERS,
     Case,
     as_json,
@@ -24,6 +29,7 @@ from tests.attack.corpus import (
     with_pictures,
 )
 from tests.flows.calls import import_answers, import_gold, initialise
+from tests.individuals.made import add_campaign
 from tests.review.campaigns import make_folder, pairs
 
 LONGEST = 2000  # characters of a line that a person is told
@@ -42,6 +48,11 @@ def label(given: Path, home: Path) -> None:
     initialise(str(home / "ws"), embeddings=str(home / "good.npy"), labels=str(given))
 
 
+def asked(root: Path) -> None:
+    """A workspace with a campaign whose questions people answer, and one with groups."""
+    add_campaign(make_folder(root / "asked", pairs(6), items=20).workspace, "groups", [item // 4 for item in range(20)])
+
+
 READ: dict[str, Callable[[Path, Path], None]] = {
     "coco": init("manifest"),
     "manifest": init("manifest"),
@@ -51,6 +62,11 @@ READ: dict[str, Callable[[Path, Path], None]] = {
     "answers": lambda given, home: void(import_answers(str(home.parent / "asked"), "c", str(given))),
     "gold": lambda given, home: void(import_gold(str(home.parent / "asked"), str(given))),
     "job": lambda given, _: void(Job.from_file(given)),
+    "catalogue": lambda given, home: void(import_catalogue(str(home.parent / "asked"), str(given))),
+    "places": lambda given, _: void(read_places(given)),
+    "package": lambda given, home: void(
+        export(str(home.parent / "asked"), "camtrap-dp", str(home / "out"), campaign="groups", package=str(given))
+    ),
 }
 
 
@@ -73,7 +89,7 @@ def wrong(case: Case, home: Path) -> str | None:
 @pytest.mark.parametrize("kind", READERS)
 def test_no_reader_lets_anything_but_our_errors_out(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    make_folder(tmp_path / "asked", pairs(6), items=20)
+    asked(tmp_path)
     found = [wrong(case, tmp_path / str(number)) for number, case in enumerate(READERS[kind]())]
     assert [one for one in found if one is not None] == []
     assert not (tmp_path / "executed").exists(), "something that a file said was run"
@@ -92,12 +108,15 @@ WHOLE: dict[str, Case] = {
     "answers": Case("answers", "whole", file("a.json", as_json(PACK))),
     "gold": Case("gold", "whole", file("a.json", as_json(GOLD))),
     "job": Case("job", "whole", file("job.toml", JOB)),
+    "catalogue": Case("catalogue", "whole", file("a.json", as_json(KNOWN))),
+    "places": Case("places", "whole", file("a.json", as_json(PLACES))),
+    "package": next(case for case in READERS["packages"]() if case.name == "whole"),
 }
 
 
 @pytest.mark.parametrize("reader", READ)
 def test_the_file_that_hostile_ones_are_made_from_is_read(reader: str, tmp_path: Path) -> None:
-    make_folder(tmp_path / "asked", pairs(6), items=20)
+    asked(tmp_path)
     files = tmp_path / "0" / "files"
     files.mkdir(parents=True)
     READ[reader](WHOLE[reader].write(files), tmp_path / "0")

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from cccount_dist.campaign.activity import AtTheDesk
+from cccount_dist.campaign.resident import Resident
 from flows.compute.clients import open_client
 from flows.stages import passes
 from flows.stages.consequences import of_matches
@@ -178,7 +180,7 @@ def test_the_command_and_the_file_of_a_job_do_the_same(photos: Path, tmp_path: P
 
 
 def test_campaigns_under_way_go_on_with_matches_in_a_new_epoch_and_are_told_before(
-    tmp_path: Path, client: distributed.Client
+    tmp_path: Path, client: distributed.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     photographed(tmp_path / "photos", range(20))
     workspace = prepared(tmp_path / "w", tmp_path / "photos", client)
@@ -186,7 +188,16 @@ def test_campaigns_under_way_go_on_with_matches_in_a_new_epoch_and_are_told_befo
     for kind, name, method in (("count", "c", "placing"), ("cluster", "g", "catalogue"), ("count", "plain", "nis")):
         stage(kind, place, name, method=method, oracle="people", budget=50)
     assert of_matches(place, MatchesOptions()) == ["c", "g"], "whoever makes no use of them is not disturbed"
+    stage("cluster", place, "served", method="catalogue", oracle="people", budget=50)
+    kept_open = {name: Resident(place, name) for name in ("served", "plain")}  # as the review page keeps them
+    for resident in kept_open.values():
+        resident.supply(AtTheDesk(1, 1))
+    monkeypatch.setattr("cccount_dist.campaign.resident._LOOK_SECONDS", 0.0)
     matches(place, client=client)
+    for resident in kept_open.values():
+        resident.supply(AtTheDesk(1, 1))
+        resident.close()
+    assert "local matches" in str(CampaignFolder(workspace, "served").epochs()[-1].reason)
     assert of_matches(place, MatchesOptions()) == []
     for name in ("c", "g", "plain"):
         stage("advance", place, name)

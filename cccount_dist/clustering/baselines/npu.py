@@ -6,10 +6,10 @@ likeliest set first. Then PCK-means again. Told K. O(n) trees and leaves for eac
 """
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.clustering.baselines.asking import Asker, BudgetUsed, Labels, Neighbourhoods, Vectors
 from cccount_dist.clustering.baselines.pck import constrained
+from cccount_dist.similarity.threads import one_thread
 
 _TREES = 50
 
@@ -23,7 +23,7 @@ def npu(vectors: Vectors, clusters: int, asker: Asker, seed: int) -> Labels:
     labels = constrained(vectors, clusters, asker, seed)
     try:
         while len(sets.items) < len(vectors):
-            with threadpool_limits(1):
+            with one_thread():
                 forest = RandomForestClassifier(_TREES, random_state=seed).fit(vectors, labels)
                 leaves = forest.apply(vectors)
             near = np.stack([np.mean([(leaves == leaves[i]).mean(axis=1) for i in one], axis=0) for one in sets.sets], axis=1)

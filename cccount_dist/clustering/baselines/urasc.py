@@ -9,11 +9,11 @@ O(n K² + n k) for each item.
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import eigsh
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.clustering.baselines.asking import Asker, BudgetUsed, Labels, Neighbourhoods, Vectors
 from cccount_dist.clustering.kmeans import kmeans
 from cccount_dist.similarity.inmemory import neighbors_in_memory
+from cccount_dist.similarity.threads import one_thread
 
 _NEIGHBORS, _SCALE = 20, 7  # of the graph, and the one whose distance is an item's own scale
 
@@ -60,7 +60,7 @@ def linked_places(graph: sparse.csr_array, asker: Asker, clusters: int, seed: in
     root = 1.0 / np.sqrt(np.asarray(weights.sum(axis=1)).ravel() + 1e-9)
     scaled = sparse.diags_array(root) @ weights @ sparse.diags_array(root)
     start = np.random.default_rng(seed).random(graph.shape[0])
-    with threadpool_limits(1):
+    with one_thread():
         _, found = eigsh(scaled, k=min(clusters, graph.shape[0] - 1), v0=start)
     rows = found / (np.linalg.norm(found, axis=1, keepdims=True) + 1e-12)
     return np.asarray(rows, np.float32)

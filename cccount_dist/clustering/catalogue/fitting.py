@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.clustering.catalogue.answers import own_chance, renewed, replayed
 from cccount_dist.clustering.catalogue.candidates import WIDTH, Rows, features, nearest_means
@@ -18,6 +17,7 @@ from cccount_dist.clustering.catalogue.rates import SheetRates, learned_rates
 from cccount_dist.clustering.catalogue.space import EXACT, Base, fitted, nearest_of
 from cccount_dist.clustering.catalogue.state import Book, Fit, State
 from cccount_dist.clustering.catalogue.votes import Votes
+from cccount_dist.similarity.threads import one_thread
 
 PLACED, LEFT = 400, 2000  # items that the weights, and the level of "new", are fitted to
 FEWEST, FEWEST_SEEN = 20, 24
@@ -75,7 +75,7 @@ def _fit(state: State, given: SheetRates | None, lists: NDArray[np.int32]) -> No
     rates = _rates(state) if given is None and book.cells else fit.rates
     space = fitted(state.base, clusters.label, lists)
     clusters.moved_to(space.rows)
-    with threadpool_limits(1):
+    with one_thread():
         fit = replace(fit, space=space, means=nearest_means(space, clusters), glances=book.glances, level=0.0, rates=rates)
         state.fit = fit
         share = _new_share(state)

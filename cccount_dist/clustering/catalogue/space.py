@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.clustering.distance import padded, squared_distance
 from cccount_dist.clustering.evidence.kernels import OPTIONS
 from cccount_dist.similarity.localscores import LocalScores
+from cccount_dist.similarity.threads import one_thread
 from cccount_dist.similarity.whitening import mutual_scatter
 
 COMPONENTS = 128
@@ -56,7 +56,7 @@ class Space:
 
 def base_of(vectors: Rows, neighbors: Lists, local: LocalScores | None = None) -> Base:
     """Return the components of vectors (n, d) with neighbour lists (n, j): both of items that all have a vector."""
-    with threadpool_limits(1):  # sums in the same order whatever the number of cores
+    with one_thread():  # sums in the same order whatever the number of cores
         some = _unit(vectors[:: -(-len(vectors) // _LEARNED_FROM)])
         centre = some.mean(axis=0)
         some = _unit(some - centre)
@@ -79,7 +79,7 @@ def fitted(base: Base, label: NDArray[np.int32], lists: Lists) -> Space:
     """Return the space that placed items teach: `label` (n,), -1 where an item is not placed; `lists` of an earlier space."""
     placed = np.flatnonzero(label >= 0)
     within = base.within
-    with threadpool_limits(1):
+    with one_thread():
         if len(placed):
             clusters, inverse, count = np.unique(label[placed], return_inverse=True, return_counts=True)
             rows = base.rows[placed].astype(np.float64)
@@ -109,7 +109,7 @@ def _matching(local: LocalScores | None, lists: Lists) -> Rows:
 
 def nearest_of(base: Base) -> Lists:
     """Return the nearest others (n, k) of each item before the first answer, in no order, by all pairs: O(n² p)."""
-    with threadpool_limits(1):
+    with one_thread():
         return _all_pairs(base.rows, min(NEIGHBORS, len(base.rows) - 1))
 
 

@@ -3,7 +3,8 @@
 Log-odds = model + evidence of the answers - θ. Two units that nobody was asked about and that hold a large part of all pairs are
 not joined on the model's word alone (CAUTION). First "same" answers are left out, so that dense groups form before one answer can
 pull a part out of them; then all evidence counts. A "same" about the smaller part of a merge says no more for the whole than that
-merge does, so a few strayed items never pull a class along. Only candidate pairs are looked at: O(pairs + merges · partners · d).
+merge does, so a few strayed items never pull a class along. Only candidate pairs are looked at: O(pairs + merges · partners · d),
+and most of them only through a bound (`bounds.py`), which changes nothing but the time.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # numba infers the types of compiled functions from their arguments.
@@ -14,12 +15,14 @@ import numpy as np
 from numba import njit
 
 from cccount_dist.clustering.distance import dot
+from cccount_dist.clustering.evidence.bounds import most_product, rest_of
 from cccount_dist.clustering.evidence.kernels import OPTIONS, longer, root
 
 LARGE = 0.1  # share of all pairs inside blocks from which a merge counts as large
 CAUTION = 2.5  # log-odds that a large merge without an answer needs in addition
 MARGIN = 1.0  # log-odds above the threshold that a merge needs while "same" answers are left out
 LEAST_SAID = 0.1  # log-odds that are left of every "same" answer
+TILE = 32  # units whose vector sums lie in the processor's cache together with those of as many others
 _FIRST = 1e9  # minus this stands before the log-odds of every other pair
 _FLOOR = 1e-3  # added to the average Jaccard similarity before the logarithm
 _NOTHING = float(np.log(_FLOOR))
@@ -39,14 +42,51 @@ def features(link, product, size_a, size_b, square_a, square_b, far, unit):
 
 
 @njit(**OPTIONS)
+def _log_odds(a, b, link, said, least, size, total, square, low, rest, weight, theta, far, unit):
+    """Return the log-odds of two units with what the answers say; minus infinity if they are at most `least`.
+
+    A larger product never makes them smaller, rounding included: the weight of closeness is positive (`logistic.py`).
+    """
+    product = most_product(low[a], rest[a], low[b], rest[b])
+    f1, f2, f3 = features(link, product, size[a], size[b], square[a], square[b], far, unit)
+    z = weight[0] + weight[1] * f1 + weight[2] * f2 + weight[3] * f3 - theta
+    if z + said <= least:
+        return -np.inf
+    _, f2, _ = features(link, dot(total[a], total[b]), size[a], size[b], square[a], square[b], far, unit)
+    z = weight[0] + weight[1] * f1 + weight[2] * f2 + weight[3] * f3 - theta
+    return z + said
+
+
+@njit(**OPTIONS)
 def pair_features(first, second, link, size, total, square, far, unit):
     """Return the features (P, 4) of pairs of units."""
     out = np.ones((len(first), 4))
-    for p in range(len(first)):
+    _work_out(np.arange(len(first), dtype=np.int32), first, second, link, size, total, square, far, unit, out)
+    return out
+
+
+@njit(**OPTIONS)
+def _work_out(chosen, first, second, link, size, total, square, far, unit, out):
+    """Fill in the features of the chosen pairs, tile by tile: a vector sum is read from memory once for many pairs."""
+    for p in _ordered(_ordered(chosen, second, len(size)), first, len(size)):
         a, b = first[p], second[p]
         out[p, 1], out[p, 2], out[p, 3] = features(
             link[p], dot(total[a], total[b]), size[a], size[b], square[a], square[b], far, unit
         )
+
+
+@njit(**OPTIONS)
+def _ordered(chosen, side, units):
+    """Return the chosen pairs by the tile of their unit on a side, and else as they were."""
+    start = np.zeros(units // TILE + 2, np.int64)
+    for p in chosen:
+        start[side[p] // TILE + 1] += 1
+    start = np.cumsum(start)
+    out = np.empty_like(chosen)
+    for p in chosen:
+        tile = side[p] // TILE
+        out[start[tile]] = p
+        start[tile] += 1
     return out
 
 
@@ -82,11 +122,13 @@ def _held_back(evidence, pairs, within, caution):
 
 
 @njit(**OPTIONS)
-def agglomerate(first, second, link, evidence, known, glued, size, total, square, weight, theta, caution, far, unit, margin):
-    """Merge units. `size`, `total` and `square` are changed in place.
+def agglomerate(
+    first, second, link, evidence, known, glued, size, total, square, low, rest, weight, theta, caution, far, unit, margin
+):
+    """Merge units. `size`, `total`, `square`, `low` and `rest` are changed in place.
 
-    Parameters: pairs of units (`first` < `second`) with link, evidence and features `known` (P, 4); merges that are made first;
-    the model's weights and so on.
+    Parameters: pairs of units (`first` < `second`) with link and evidence; the features `known` (K, 4) of the first K of them;
+    merges that are made first; `low` and `rest` of the units' sums, see `split`; the model's weights and so on.
 
     Returns
     -------
@@ -114,9 +156,13 @@ def agglomerate(first, second, link, evidence, known, glued, size, total, square
         for p in range(len(first)):
             a, b = int(first[p]), int(second[p])
             if version[a] == 0 and version[b] == 0:
-                z = weight[0] + weight[1] * known[p, 1] + weight[2] * known[p, 2] + weight[3] * known[p, 3] - theta
                 e = evidence[p]
-                z += min(e, 0.0) if phase == 0 else e
+                said = min(e, 0.0) if phase == 0 else e
+                if p < len(known):
+                    z = weight[0] + weight[1] * known[p, 1] + weight[2] * known[p, 2] + weight[3] * known[p, 3] - theta
+                    z += said
+                else:
+                    z = _log_odds(a, b, link[p], said, least, size, total, square, low, rest, weight, theta, far, unit)
                 if z > least:
                     z2 = z - _held_back(e, size[a] * size[b], within, caution)
                     (heap if z2 > least else waiting).append((-z2, a, b, 0, 0, e))
@@ -128,10 +174,9 @@ def agglomerate(first, second, link, evidence, known, glued, size, total, square
                 y = partner[p]
                 if not _reports(x, y, version):
                     continue
-                f1, f2, f3 = features(links[p], dot(total[x], total[y]), size[x], size[y], square[x], square[y], far, unit)
-                z = weight[0] + weight[1] * f1 + weight[2] * f2 + weight[3] * f3 - theta
                 e = evidences[p]
-                z += min(e, 0.0) if phase == 0 else e
+                said = min(e, 0.0) if phase == 0 else e
+                z = _log_odds(x, y, links[p], said, least, size, total, square, low, rest, weight, theta, far, unit)
                 if z > least:
                     a, b = min(x, y), max(x, y)
                     z2 = z - _held_back(e, size[a] * size[b], within, caution)
@@ -181,6 +226,8 @@ def agglomerate(first, second, link, evidence, known, glued, size, total, square
             size[a] += size[b]
             square[a] += square[b]
             total[a] += total[b]
+            low[a] += low[b]
+            rest[a] = rest_of(total[a], low[a])
             count = 0
             for x in (a, b):
                 for p in range(start[x], start[x] + length[x]):
@@ -206,20 +253,19 @@ def agglomerate(first, second, link, evidence, known, glued, size, total, square
                         if root(parent, partner[other]) == a:
                             evidences[other] = left_to_say
                             left_to_say = 0.0
-                f1, f2, f3 = features(links[p], dot(total[a], total[y]), size[a], size[y], square[a], square[y], far, unit)
-                z = weight[0] + weight[1] * f1 + weight[2] * f2 + weight[3] * f3 - theta
                 e = evidences[p]
-                z += min(e, 0.0) if phase == 0 else e
+                said = min(e, 0.0) if phase == 0 else e
+                z = _log_odds(a, y, links[p], said, least, size, total, square, low, rest, weight, theta, far, unit)
                 if z > least:
-                    low, high = min(a, y), max(a, y)
+                    u, v = min(a, y), max(a, y)
                     z2 = z - _held_back(e, size[a] * size[y], within, caution)
-                    new = (-z2, low, high, version[low], version[high], e)
+                    new = (-z2, u, v, version[u], version[v], e)
                     if z2 > least:
                         heapq.heappush(heap, new)
                     else:
                         waiting.append(new)
-    # What is left, in the same two parts.
-    left = 0
+    # What is left, in the same two parts; those whose features are known come first.
+    left, done = 0, 0
     for p in range(len(first)):
         left += version[first[p]] == 0 and version[second[p]] == 0
     for x in range(units):
@@ -234,7 +280,9 @@ def agglomerate(first, second, link, evidence, known, glued, size, total, square
         if version[first[p]] == 0 and version[second[p]] == 0:
             out_first[at], out_second[at] = first[p], second[p]
             out_link[at], out_evidence[at] = link[p], evidence[p]
-            out_known[at] = known[p]
+            if p < len(known):
+                out_known[at] = known[p]
+                done = at + 1
             at += 1
     for x in range(units):
         if version[x] > 0:
@@ -243,10 +291,8 @@ def agglomerate(first, second, link, evidence, known, glued, size, total, square
                 if _reports(x, y, version):
                     out_first[at], out_second[at] = min(x, y), max(x, y)
                     out_link[at], out_evidence[at] = links[p], evidences[p]
-                    out_known[at, 1], out_known[at, 2], out_known[at, 3] = features(
-                        links[p], dot(total[x], total[y]), size[x], size[y], square[x], square[y], far, unit
-                    )
                     at += 1
+    _work_out(np.arange(done, left).astype(np.int32), out_first, out_second, out_link, size, total, square, far, unit, out_known)
     for x in range(units):
         root(parent, x)
     return merges[:made], numbers[:made], parent, out_first, out_second, out_link, out_evidence, out_known

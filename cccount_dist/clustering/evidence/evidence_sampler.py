@@ -202,7 +202,7 @@ class EvidenceSampler:
         if whole and self._counted.rates != rates:
             rates = self._counted.rates
             count = self._cases.count(builder.micro, rates)
-        said = self._outside.lessons(builder.micro, builder.micro_features, rates)
+        said = self._outside.lessons(builder, rates)
         model = fit(np.concatenate([count.features, said[0]]), np.concatenate([count.lessons, said[1]]), old.model.weight)
         if learns:
             same = np.concatenate([self._cases.same(count, model), self._outside.same()])

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.clustering.evidence.micro import Micro
-from cccount_dist.clustering.evidence.partition import Floats, Ints
+from cccount_dist.clustering.evidence.partition import Builder, Floats, Ints
 from cccount_dist.clustering.evidence.worth import Rates
 
 
@@ -37,17 +37,18 @@ class Outside:
         first, second, same = self._columns(micro)
         return first, second, rates.evidence(same)
 
-    def lessons(self, micro: Micro, features: Floats, rates: Rates) -> tuple[Floats, Floats]:
+    def lessons(self, builder: Builder, rates: Rates) -> tuple[Floats, Floats]:
         """Return the features of the pairs that the model learns from, micro-clusters that are neighbours, and the log-odds."""
+        micro = builder.micro
         first, second, same = self._columns(micro)
-        listed = micro.first.astype(np.int64) * micro.count + micro.second  # in order
-        if not len(listed) or not len(first):
+        if not len(micro.first) or not len(first):
             return np.empty((0, 4)), np.empty(0)
+        listed = micro.first.astype(np.int64) * micro.count + micro.second  # in order
         wanted = np.minimum(first, second) * micro.count + np.maximum(first, second)
         at = np.minimum(np.searchsorted(listed, wanted), len(listed) - 1)
         found = listed[at] == wanted
         votes = same[found].astype(np.float64)
-        return features[at[found]], rates.lesson(votes, 1.0 - votes)
+        return builder.micro_features(at[found]), rates.lesson(votes, 1.0 - votes)
 
     def _columns(self, micro: Micro) -> tuple[Ints, Ints, NDArray[np.bool_]]:
         """The micro-clusters of both items, and whether they are the same; without items that have no vector."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.clustering.evidence.agglomerate import CAUTION, MARGIN, agglomerate, pair_features
+from cccount_dist.clustering.evidence.bounds import directions, split
 from cccount_dist.clustering.evidence.bridges import bridges
 from cccount_dist.clustering.evidence.logistic import Model
 from cccount_dist.clustering.evidence.loops import held_by, laid_out, shared, spoken_for, staying
@@ -36,7 +37,7 @@ class Pairs:
     second: NDArray[np.int32]
     link: Floats
     evidence: Floats
-    features: Floats  # (P, 4)
+    features: Floats  # (P, 4); before they are merged (K, 4), those of the first K: others are worked out where they are needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +105,7 @@ class Builder:
     def __init__(self, micro: Micro, *, caution: float = CAUTION) -> None:
         self.micro = micro
         self.caution = caution
-        known = pair_features(micro.first, micro.second, micro.link, micro.size, micro.total, micro.square, micro.far, micro.unit)
-        self.micro_features: Floats = known  # (P, 4) of the pairs of micro-clusters, in the order of `micro.first`
+        self._along = directions(micro.total)
         # All pairs of each micro-cluster, so that one that is dissolved finds its partners.
         both = np.concatenate([micro.first, micro.second])
         number = np.tile(np.arange(len(micro.first), dtype=np.int32), 2)
@@ -115,17 +115,24 @@ class Builder:
         nothing, none = np.empty(0, np.int64), np.empty(0)
         self._no_merges = Merges(nothing, nothing, nothing, nothing, none, none, none, np.empty((0, 4)))
 
+    def micro_features(self, numbers: Ints) -> Floats:
+        """The features (p, 4) of pairs of micro-clusters, by their place in `micro.first`."""
+        micro = self.micro
+        first, second, link = micro.first[numbers], micro.second[numbers], micro.link[numbers]
+        found: Floats = pair_features(first, second, link, micro.size, micro.total, micro.square, micro.far, micro.unit)
+        return found
+
     def whole(self, model: Model, theta: float, evidence: Evidence) -> Partition:
         """Merge from the micro-clusters up, and then blocks with near centroids."""
         micro, m = self.micro, self.micro.count
         units = Units(np.arange(m), np.arange(m + 1), micro.size.copy(), micro.total.copy(), micro.square.copy())
         standing, nothing = np.full(m, np.inf), np.empty(0, np.int64)
-        pairs = Pairs(micro.first, micro.second, micro.link, np.zeros(len(micro.link)), self.micro_features)
-        pairs = self._with_evidence(pairs, evidence, np.arange(m), units)
+        pairs = Pairs(micro.first, micro.second, micro.link, np.zeros(len(micro.link)), np.empty((0, 4)))
+        pairs = self._with_evidence(pairs, evidence, np.arange(m), m)
         glued = self._glued(evidence, np.arange(m))
         found = self._merge(units, pairs, glued, self._no_merges, standing, (nothing, nothing), model, theta)
         near = bridges(found.units.size, found.units.total, found.units.order[found.units.start[:-1]])
-        pairs = self._bridged(found.pairs, near, found.block, found.units)
+        pairs = self._bridged(found.pairs, near, found.block, found.blocks)
         return self._merge(found.units, pairs, glued[:0], found.merges, found.standing, near, model, theta)
 
     def after(self, old: Partition, touched: Ints, model: Model, theta: float, evidence: Evidence) -> Partition:
@@ -138,14 +145,14 @@ class Builder:
         loose = np.flatnonzero(unit < 0)
         unit[loose] = old.blocks - int(gone.sum()) + np.arange(len(loose))
         units = self._loosened(old, gone, loose)
-        fresh = self._fresh(loose, unit, units)
+        fresh = self._fresh(loose, unit, len(units.size))
         first, second, link, known = staying(old.pairs.first, old.pairs.second, old.pairs.link, old.pairs.features, unit_of_block)
         pairs = Pairs(
             np.concatenate([first, fresh.first]),
             np.concatenate([second, fresh.second]),
             np.concatenate([link, fresh.link]),
             np.zeros(len(link) + len(fresh.link)),
-            np.concatenate([known, fresh.features]),
+            known,
         )
         inside = ~gone[old.block[old.merges.left]]
         merges = Merges(*(getattr(old.merges, name)[inside] for name in Merges.__slots__))
@@ -153,8 +160,8 @@ class Builder:
         speaks = np.minimum(standing[evidence.first], standing[evidence.second])
         evidence = Evidence(evidence.first, evidence.second, np.minimum(evidence.value, speaks))
         anew = gone[old.block[old.bridges[0]]] | gone[old.block[old.bridges[1]]]
-        pairs = self._bridged(pairs, (old.bridges[0][anew], old.bridges[1][anew]), unit, units)
-        pairs = self._with_evidence(pairs, evidence, unit, units)
+        pairs = self._bridged(pairs, (old.bridges[0][anew], old.bridges[1][anew]), unit, len(units.size))
+        pairs = self._with_evidence(pairs, evidence, unit, len(units.size))
         number = np.full(micro.count, -1, np.int64)
         number[loose] = unit[loose]
         return self._merge(units, pairs, self._glued(evidence, number), merges, standing, old.bridges, model, theta)
@@ -182,49 +189,31 @@ class Builder:
             np.concatenate([old.units.square[kept], micro.square[loose]]),
         )
 
-    def _fresh(self, loose: Ints, unit: Ints, units: Units) -> Pairs:
+    def _fresh(self, loose: Ints, unit: Ints, count: int) -> Pairs:
         """The pairs of dissolved micro-clusters with all units."""
-        rows = [self._rows[self._row_start[x] : self._row_start[x + 1]] for x in loose]
-        numbers = np.unique(np.concatenate(rows))
+        wanted = np.zeros(len(self.micro.first), np.bool_)
+        for x in loose:
+            wanted[self._rows[self._row_start[x] : self._row_start[x + 1]]] = True
+        numbers = np.flatnonzero(wanted)
         a, b = unit[self.micro.first[numbers]], unit[self.micro.second[numbers]]
-        low, high, link = _summed(np.minimum(a, b), np.maximum(a, b), self.micro.link[numbers], len(units.size))
-        return Pairs(
-            low.astype(np.int32), high.astype(np.int32), link, np.zeros(len(link)), self._features(low, high, link, units)
-        )
+        low, high, link = _summed(np.minimum(a, b), np.maximum(a, b), self.micro.link[numbers], count)
+        return Pairs(low.astype(np.int32), high.astype(np.int32), link, np.zeros(len(link)), np.empty((0, 4)))
 
-    def _features(self, first: NDArray[np.integer], second: NDArray[np.integer], link: Floats, units: Units) -> Floats:
-        found: Floats = pair_features(first, second, link, units.size, units.total, units.square, self.micro.far, self.micro.unit)
-        return found
-
-    def _with_evidence(self, pairs: Pairs, evidence: Evidence, unit: Ints, units: Units) -> Pairs:
+    def _with_evidence(self, pairs: Pairs, evidence: Evidence, unit: Ints, count: int) -> Pairs:
         """The pairs with the evidence between their units; what was asked about and is no candidate becomes one."""
         a, b = unit[evidence.first], unit[evidence.second]
-        count = len(units.size)
         low, high, value = _summed(np.minimum(a, b), np.maximum(a, b), evidence.value, count)
         held, new = held_by(pairs.first, pairs.second, low, high, value, count)
-        return self._longer(replace(pairs, evidence=held), low[new], high[new], value[new], units)
+        return _longer(replace(pairs, evidence=held), low[new], high[new], value[new])
 
-    def _bridged(self, pairs: Pairs, between: tuple[Ints, Ints], unit: Ints, units: Units) -> Pairs:
+    def _bridged(self, pairs: Pairs, between: tuple[Ints, Ints], unit: Ints, count: int) -> Pairs:
         """The pairs and those between the units of bridges."""
         if len(between[0]) == 0:
             return pairs
         a, b = unit[between[0]], unit[between[1]]
-        low, high, value = _summed(np.minimum(a, b), np.maximum(a, b), np.zeros(len(a)), len(units.size))
-        _, new = held_by(pairs.first, pairs.second, low, high, value, len(units.size))
-        return self._longer(pairs, low[new], high[new], value[new], units)
-
-    def _longer(self, pairs: Pairs, first: Ints, second: Ints, evidence: Floats, units: Units) -> Pairs:
-        """The pairs and others, which nothing links."""
-        if len(first) == 0:
-            return pairs
-        link = np.zeros(len(first))
-        return Pairs(
-            np.concatenate([pairs.first, first.astype(np.int32)]),
-            np.concatenate([pairs.second, second.astype(np.int32)]),
-            np.concatenate([pairs.link, link]),
-            np.concatenate([pairs.evidence, evidence]),
-            np.concatenate([pairs.features, self._features(first, second, link, units)]),
-        )
+        low, high, value = _summed(np.minimum(a, b), np.maximum(a, b), np.zeros(len(a)), count)
+        _, new = held_by(pairs.first, pairs.second, low, high, value, count)
+        return _longer(pairs, low[new], high[new], value[new])
 
     def _merge(
         self, units: Units, pairs: Pairs, glued: Ints, merges: Merges, standing: Floats, near: tuple[Ints, Ints], model: Model,
@@ -232,9 +221,10 @@ class Builder:
     ) -> Partition:  # fmt: skip
         """Merge units, whose arrays belong to the new partition from now on."""
         size, total, square = units.size, units.total, units.square
+        low, rest = split(total, self._along)
         made, numbers, unit_in, first, second, link, evidence, known = agglomerate(
             pairs.first, pairs.second, pairs.link, pairs.evidence, pairs.features, glued,
-            size, total, square, model.weight, theta, self.caution, self.micro.far, self.micro.unit, MARGIN,
+            size, total, square, low, rest, model.weight, theta, self.caution, self.micro.far, self.micro.unit, MARGIN,
         )  # fmt: skip
         heads = units.order[units.start[:-1]]
         order, start, halves = laid_out(made, units.order, units.start)
@@ -260,6 +250,19 @@ class Builder:
         surely[: len(glued)] = np.inf
         standing = spoken_for(made, surely, numbers[:, 2] < numbers[:, 3], units.order, units.start, standing)
         return Partition(blocks, block, position, left, together, standing, near)
+
+
+def _longer(pairs: Pairs, first: Ints, second: Ints, evidence: Floats) -> Pairs:
+    """The pairs and others, which nothing links."""
+    if len(first) == 0:
+        return pairs
+    return Pairs(
+        np.concatenate([pairs.first, first.astype(np.int32)]),
+        np.concatenate([pairs.second, second.astype(np.int32)]),
+        np.concatenate([pairs.link, np.zeros(len(first))]),
+        np.concatenate([pairs.evidence, evidence]),
+        pairs.features,
+    )
 
 
 def _drop(a: Floats, b: Floats) -> Floats:

@@ -15,10 +15,10 @@ twice. Time O(n (d² + 200 d)), memory the vectors twice; nothing grows with n²
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from cccount_dist.clustering.distance import padded, squared_distance
 from cccount_dist.clustering.evidence.kernels import OPTIONS
+from cccount_dist.similarity.threads import one_thread
 from cccount_dist.similarity.whitening import mutual_scatter, whitening
 
 ROUNDS = 2
@@ -68,7 +68,7 @@ def learned(vectors: Rows, neighbors: Lists, same: NDArray[np.int64]) -> tuple[R
         near = _shape(mutual_scatter(vectors, lists))
         if near is None or overall is None:
             break
-        with threadpool_limits(1):  # sums in the same order whatever the number of cores
+        with one_thread():  # sums in the same order whatever the number of cores
             apart = _smooth(vectors, lists, same[:, 0]) - _smooth(vectors, lists, same[:, 1])
             told = _shape(apart.T @ apart)
             weight = max(PRIOR, len(same))
@@ -86,7 +86,7 @@ def _shape(scatter: Matrix) -> Matrix | None:
 
 def _overall(vectors: Rows, centre: Matrix) -> Matrix:
     total = np.zeros((vectors.shape[1],) * 2)
-    with threadpool_limits(1):
+    with one_thread():
         for start in range(0, len(vectors), _ROWS):
             rows = vectors[start : start + _ROWS] - centre
             total += rows.T @ rows
@@ -115,7 +115,7 @@ def _moved(vectors: Rows, centre: Matrix, matrix: Matrix, lists: Lists) -> tuple
     """Return the rows under a map, unit rows where they were unit rows, and the lists there."""
     unit = bool(np.allclose(np.square(vectors, dtype=np.float64).sum(axis=1), 1.0, atol=1e-3))
     found = np.empty(vectors.shape, np.float32)
-    with threadpool_limits(1):
+    with one_thread():
         for start in range(0, len(vectors), _ROWS):
             rows = (vectors[start : start + _ROWS] - centre) @ matrix
             if unit:

@@ -47,7 +47,7 @@ def one_run(
     """Return the labels (n,) of k-means from random rows as first centres; `number` tells the runs of one seed apart.
 
     Runs take turns between K clusters and 2 K, unless `finer` is False: pairs that hold together in the finer ones, too, are
-    surer (compared in docs/explanation/hacc.md).
+    surer (compared in docs/evidence/hacc.md).
     All numbers are whole and small enough for every sum of products to be exact, so a run gives
     the same labels on any machine.
     """

@@ -5,8 +5,9 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from cccount_dist.clustering.spectral.assigning import place
-from cccount_dist.clustering.spectral.graph import Floats, one_thread
+from cccount_dist.clustering.spectral.graph import Floats
 from cccount_dist.clustering.spectral.spectrum import with_signs
+from cccount_dist.similarity.threads import one_thread
 
 MOST_COMPLETE = 2_000  # items: some seconds there
 
@@ -18,7 +19,7 @@ def complete_split(similarity: Floats, clusters: int = 2) -> NDArray[np.int64]:
     [0, 0, 1]
     """
     laplacian = np.diag(similarity.sum(axis=1)) - similarity
-    with one_thread().limit(limits=1, user_api="blas"):
+    with one_thread():
         _, vectors = eigh(laplacian, subset_by_index=[1, clusters - 1], overwrite_a=True)
     return place(with_signs(vectors), None).labels
 

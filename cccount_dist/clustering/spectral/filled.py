@@ -15,9 +15,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cccount_dist.clustering.spectral.graph import Floats, Rated, RatedGraph, one_thread
+from cccount_dist.clustering.spectral.graph import Floats, Rated, RatedGraph
 from cccount_dist.clustering.spectral.lowrank import low_rank
 from cccount_dist.clustering.spectral.shepard import places
+from cccount_dist.similarity.threads import one_thread
 
 _PARTS = 3  # each third is held out once
 _MORE_DIMENSIONS = 6  # than groups, for places: K groups alone take K - 1
@@ -54,7 +55,7 @@ class FilledGraph(RatedGraph):
 
 def filled(graph: RatedGraph, clusters: int) -> FilledGraph:
     """Return the graph with guesses; a weight that is expected of a pair (a prior) is added to its guess."""
-    with one_thread().limit(limits=1, user_api="blas"):
+    with one_thread():
         share = share_of_places(graph.rated(), clusters)
     return filled_with(graph, clusters, share)
 
@@ -62,7 +63,7 @@ def filled(graph: RatedGraph, clusters: int) -> FilledGraph:
 def filled_with(graph: RatedGraph, clusters: int, share: float) -> FilledGraph:
     """Return the graph with guesses of which this share is that of places."""
     rated = graph.rated()
-    with one_thread().limit(limits=1, user_api="blas"):
+    with one_thread():
         flat = low_rank(rated, clusters + 1)
         factors, signs = flat.factors * np.sqrt(1.0 - share), flat.signs
         rows = np.repeat(np.arange(graph.items), np.diff(graph.starts))

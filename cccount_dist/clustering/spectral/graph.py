@@ -6,23 +6,15 @@ place, and each diagonal is summed anew, so that nothing drifts. Memory O(n + pa
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 DENSE = 300  # items up to which L is kept as a square matrix, too
-
-
-@lru_cache(maxsize=1)
-def one_thread() -> ThreadpoolController:
-    """What limits BLAS to one thread, so that the number of cores does not change the last digits."""
-    return ThreadpoolController()
 
 
 @dataclass(frozen=True, slots=True)

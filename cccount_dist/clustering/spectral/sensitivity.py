@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from cccount_dist.clustering.spectral.graph import DENSE, Floats, Ints, RatedGraph, one_thread
+from cccount_dist.clustering.spectral.graph import DENSE, Floats, Ints, RatedGraph
 from cccount_dist.clustering.spectral.spectrum import Spectrum
+from cccount_dist.similarity.threads import one_thread
 
 _ACCURACY = 1e-9  # of the residual, beside the right-hand side
 _MOST_ROUNDS = 5_000
@@ -24,7 +25,7 @@ def sensitivity(graph: RatedGraph, found: Spectrum, item: int) -> Floats | None:
     block = found.block
     target = -(block @ block[item]) - 1.0 / graph.items
     target[item] += 1.0
-    with one_thread().limit(limits=1, user_api="blas"):
+    with one_thread():
         solve = _by_cholesky if graph.items <= DENSE else _by_gradients
         columns = [solve(graph, found, place, target) for place in range(block.shape[1])]
     solved = [column for column in columns if column is not None]
@@ -142,7 +143,7 @@ def all_changes(graph: RatedGraph) -> Floats:
 
     |dv2/dw_ij|² = (v2(i) - v2(j))² (B_ii + B_jj - 2 B_ij), B = ((L - λ2)⁺)². Time O(n³), memory O(n²).
     """
-    with one_thread().limit(limits=1, user_api="blas"):
+    with one_thread():
         values, vectors = np.linalg.eigh(graph.dense())
         scaled = vectors[:, 2:] / (values[2:] - values[1])
         spread = scaled @ scaled.T

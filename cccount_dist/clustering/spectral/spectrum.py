@@ -15,7 +15,8 @@ from scipy.linalg import LinAlgError, eigh
 from scipy.sparse import csc_array, eye_array
 from scipy.sparse.linalg import ArpackError, LinearOperator, SuperLU, eigsh, splu
 
-from cccount_dist.clustering.spectral.graph import DENSE, Floats, RatedGraph, one_thread
+from cccount_dist.clustering.spectral.graph import DENSE, Floats, RatedGraph
+from cccount_dist.similarity.threads import one_thread
 
 MOST_DENSE = 5_000
 TREE_LIKE = 1.5  # pairs for each item, up to which the factors of L stay sparse
@@ -55,7 +56,7 @@ def spectrum(graph: RatedGraph, count: int, warm: Floats | None = None) -> Spect
 
     `warm` (n, any) are vectors to start from. The result is a function of the graph's content and of `warm`.
     """
-    with one_thread().limit(limits=1, user_api="blas"):
+    with one_thread():
         if graph.items <= max(DENSE, 4 * count):
             return _dense(graph, count)
         near_tree = type(graph) is RatedGraph and np.count_nonzero(graph.values < 0.0) < 2 * TREE_LIKE * graph.items

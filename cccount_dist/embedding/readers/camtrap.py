@@ -11,7 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from cccount_dist.embedding.address import Address
-from cccount_dist.embedding.readers.table import clipped_box, parse_time, records, resolve, text
+from cccount_dist.embedding.readers.sides import side_of
+from cccount_dist.embedding.readers.table import PLACED, clipped_box, degrees, parse_time, records, resolve, text
 from cccount_dist.embedding.readers.tablerows import Row, batches
 from storage.errors import InputError
 from storage.reading import unusable
@@ -30,6 +31,7 @@ def read_camtrap(folder: Path, label: str | None = None) -> Iterator[pa.Table]:
 
 def _rows(folder: Path, label: str | None) -> Iterator[Row]:
     media = {str(record.get("mediaID")): record for record in records(folder / "media.csv")}
+    where_of = _deployments(folder)
     observations = folder / "observations.csv"
     boxed = False
     labels: dict[str, str | None] = {}
@@ -46,12 +48,22 @@ def _rows(folder: Path, label: str | None) -> Iterator[Row]:
         labels.setdefault(str(record["mediaID"]), name)
         if all(record.get(part) not in (None, "") for part in _BOX) and record.get("observationType") in (None, "", "animal"):
             boxed = True
-            yield _item(folder, seen, where, box=record, name=name)
+            yield {**_item(folder, seen, where, box=record, name=name), **where_of.get(str(seen.get("deploymentID")), {})}
     if not boxed:
         for number, (identity, seen) in enumerate(media.items(), start=1):
             kind = str(seen.get("fileMediatype") or "image/")
             if kind.startswith("image/"):
-                yield _item(folder, seen, f"{folder / 'media.csv'} row {number}", box=None, name=labels.get(identity))
+                item = _item(folder, seen, f"{folder / 'media.csv'} row {number}", box=None, name=labels.get(identity))
+                yield {**item, **where_of.get(str(seen.get("deploymentID")), {})}
+
+
+def _deployments(folder: Path) -> dict[str, Row]:
+    """Where each deployment was; nothing where the package has no such table."""
+    path = folder / "deployments.csv"
+    if not path.is_file():
+        return {}
+    rows = ((f"{path} row {number}", record) for number, record in enumerate(records(path), start=1))
+    return {str(one.get("deploymentID")): {name: degrees(one.get(name), name, where) for name in PLACED} for where, one in rows}
 
 
 def _item(folder: Path, medium: Mapping[str, object], where: str, *, box: Mapping[str, object] | None, name: str | None) -> Row:
@@ -71,6 +83,7 @@ def _item(folder: Path, medium: Mapping[str, object], where: str, *, box: Mappin
         "label": name,
         "group": text(medium.get("deploymentID")),
         "taken_at": parse_time(medium.get("timestamp"), where),
+        "side": side_of(box, "observationTags") if box is not None else side_of(medium),
     }
 
 

@@ -3,7 +3,7 @@
 A time or a place that is known already stays. Time: with EXIF one open and some kilobytes of each file; memory: the table.
 """
 
-import re
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -14,12 +14,14 @@ from PIL import Image
 
 from cccount_dist.embedding.address import Address
 from cccount_dist.embedding.images import SUFFIXES
+from cccount_dist.embedding.readers.idparts import finder
 from cccount_dist.embedding.readers.table import parse_time
 from storage.errors import InputError
 from storage.reading import known_errors, open_regular
 from storage.schema import COLLECTION
 
 EXIF = "exif"
+_GPS_BLOCK = 0x8825
 _SUB_BLOCK, _ORIGINAL, _OFFSET, _CHANGED = 0x8769, 0x9003, 0x9011, 0x0132  # tags of EXIF
 Update = Callable[[int], None]
 
@@ -31,32 +33,20 @@ def check_times(times: str) -> str:
     return times
 
 
+def check_gps(gps: str) -> str:
+    """Raise `InputError` for what coordinates cannot be taken from."""
+    if gps != EXIF:
+        raise InputError(f"--gps takes {EXIF}, not {gps!r}: other coordinates come with a manifest (latitude, longitude)")
+    return gps
+
+
 def place_finder(place_from: str) -> Callable[[str], str | None]:
     """Return what finds the place in an id: a folder level from 1, or a regular expression (its first group, or all of it).
 
     >>> place_finder("1")("ford/cam2/a.jpg"), place_finder("3")("ford/cam2/a.jpg"), place_finder(r"cam(\\d+)")("ford/cam2/a.jpg")
     ('ford', None, '2')
     """
-    if place_from.isdecimal():
-        level = int(place_from)
-        if level < 1:
-            raise InputError("--place-from 0: the folders of a path are counted from 1")
-
-        def by_level(name: str) -> str | None:
-            folders = name.split("/")[:-1]
-            return folders[level - 1] if level <= len(folders) else None
-
-        return by_level
-    try:
-        pattern = re.compile(place_from)
-    except re.error as error:
-        raise InputError(f"--place-from {place_from!r} is no folder level and no regular expression: {error}") from error
-
-    def by_pattern(name: str) -> str | None:
-        found = pattern.search(name)
-        return None if found is None else (found[1] if pattern.groups else found[0]) or None
-
-    return by_pattern
+    return finder(place_from, "--place-from")
 
 
 def with_places(table: pa.Table, place_from: str) -> pa.Table:
@@ -92,6 +82,40 @@ def exif_time(uri: str) -> datetime | None:
     return None
 
 
+def with_exif_places(table: pa.Table, update: Update = lambda _: None) -> pa.Table:
+    """Return the table with the coordinates that each file says; one that says none, or wrong ones, has none."""
+    found: list[tuple[float, float] | tuple[None, None]] = []
+    for number, (uri, north, east) in enumerate(_columns(table, "uri", "latitude", "longitude"), start=1):
+        found.append((north, east) if north is not None else (None if uri is None else exif_place(uri)) or (None, None))
+        update(number)
+    table = _put(table, "latitude", [north for north, _ in found])
+    return _put(table, "longitude", [east for _, east in found])
+
+
+def exif_place(uri: str) -> tuple[float, float] | None:
+    """Return the latitude and longitude that a picture on this machine's disk says, in degrees."""
+    path = Address.parse(uri).path
+    if "://" in path or not path.lower().endswith(tuple(SUFFIXES)):
+        return None
+    with suppress(*known_errors()), open_regular(path) as source, Image.open(source) as image:
+        tags = image.getexif().get_ifd(_GPS_BLOCK)
+        north, east = (_degrees(tags.get(first), tags.get(first + 1)) for first in (1, 3))
+        if north is not None and east is not None and abs(north) <= 90 and abs(east) <= 180:
+            return north, east
+    return None
+
+
+def _degrees(letter: object, parts: object) -> float | None:
+    """Degrees from EXIF's degrees, minutes and seconds; of cameras that write zeros where they know nothing, none."""
+    if not isinstance(parts, tuple) or len(parts) != 3:
+        return None
+    with suppress(ValueError, ZeroDivisionError, TypeError):
+        whole = sum(float(part) / size for part, size in zip(parts, (1, 60, 3600), strict=True))
+        if math.isfinite(whole):
+            return -whole if str(letter).strip("\0 ").upper() in ("S", "W") else whole
+    return None
+
+
 def _columns(table: pa.Table, *names: str) -> Iterator[tuple[Any, ...]]:
     nothing = [None] * table.num_rows
     return zip(*(table.column(name).to_pylist() if name in table.column_names else nothing for name in names), strict=True)
@@ -105,4 +129,14 @@ def _put(table: pa.Table, name: str, values: Sequence[object]) -> pa.Table:
     return table.append_column(field, column)
 
 
-__all__ = ["EXIF", "check_times", "exif_time", "place_finder", "with_exif_times", "with_places"]
+__all__ = [
+    "EXIF",
+    "check_gps",
+    "check_times",
+    "exif_place",
+    "exif_time",
+    "place_finder",
+    "with_exif_places",
+    "with_exif_times",
+    "with_places",
+]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.csv
@@ -17,6 +18,8 @@ import pyarrow.parquet as pq
 
 from cccount_dist.embedding.address import Address, Box
 from cccount_dist.embedding.readers.csvform import HEAD, csv_form
+from cccount_dist.embedding.readers.sides import COLUMNS as SIDE_COLUMNS
+from cccount_dist.embedding.readers.sides import side_of
 from cccount_dist.embedding.readers.tablerows import BATCH, Row, batches
 from storage.errors import InputError
 from storage.objects import is_remote
@@ -25,7 +28,8 @@ from storage.reading import open_regular, reason
 PATH_COLUMNS = ("path", "uri", "file_name", "filename", "filepath", "image_path")
 TIME_COLUMNS = ("taken_at", "time", "timestamp", "datetime")
 LONGEST_TEXT = 4096  # characters of an id, label or group: as many as a path may have
-_NAMES = frozenset({"id", "label", "group", "bbox", "width", "height", "mediaid", *PATH_COLUMNS, *TIME_COLUMNS})
+PLACED = {"latitude": ("latitude", "lat"), "longitude": ("longitude", "lon", "lng")}
+_NAMES = frozenset({"id", "label", "group", "bbox", "width", "height", "mediaid", *PATH_COLUMNS, *TIME_COLUMNS, *SIDE_COLUMNS})
 
 
 def read_table(manifest: Path, label: str | None = None, root: Path | str | None = None) -> Iterator[pa.Table]:
@@ -59,9 +63,25 @@ def _rows(manifest: Path, label: str | None, root: Path | str) -> Iterator[Row]:
             "taken_at": parse_time(first(record, TIME_COLUMNS), where),
             "width": whole_pixels(record.get("width"), where),
             "height": whole_pixels(record.get("height"), where),
+            "side": side_of(record),
+            **{name: degrees(first(record, columns), name, where) for name, columns in PLACED.items()},
         }
     if not number:
         raise InputError(f"{manifest} has no rows")
+
+
+def degrees(value: object, name: str, where: str) -> float | None:
+    """Return a latitude or longitude; None for an empty cell."""
+    if value in (None, ""):
+        return None
+    most = 90.0 if name == "latitude" else 180.0
+    try:
+        found = float(str(value))
+    except ValueError:
+        found = math.nan
+    if not -most <= found <= most:
+        raise InputError(f"{where}: the {name} {text(value)!r:.40} is no number of degrees from -{most:g} to {most:g}")
+    return found
 
 
 def _require(path: str, known: set[str], where: str) -> None:
@@ -144,7 +164,7 @@ def resolve(name: str, root: Path | str, where: str) -> str:
     '/data/b.jpg'
     """
     if name.startswith("file://"):
-        name = name.removeprefix("file://")
+        name = unquote(name.removeprefix("file://"))
     if is_remote(name):
         return name
     if "://" in name:

@@ -32,6 +32,7 @@ class ClusterKind(CampaignKind[ClusterOptions]):
     name = KIND
     doing = "Grouping"
     nothing_yet = "No groups yet"
+    keeps_sides = True
     help = """Give every item its group, from as few questions as possible; labels.parquet is the result.
 
     Most methods ask whether two items are the same. iu-red asks how similar they are, on a scale, and needs neither embeddings
@@ -105,11 +106,12 @@ class ClusterKind(CampaignKind[ClusterOptions]):
         self,
         folder: "CampaignFolder",
         reached: "Progress[Grouping]",
-        inputs: "Inputs",  # noqa: ARG002
+        inputs: "Inputs",
         *,
         opening: bool,  # noqa: ARG002
     ) -> ClusterOutcome:
         from cccount_dist.campaign.effort import measured_costs
+        from cccount_dist.campaign.sidesread import sides_of
 
         last, goal = folder.last_row(self.course) or {}, folder.goal()
         from_count = folder.settings().parameters.get("clusters_from")
@@ -129,6 +131,7 @@ class ClusterKind(CampaignKind[ClusterOptions]):
             warning=reached.result.warning,
             workspace=folder.workspace.location,
             noun=goal.noun,
+            sides_found=sides_of(folder, inputs),
             nmi=last.get("nmi"),
             ari=last.get("ari"),
             jcc=last.get("jcc"),

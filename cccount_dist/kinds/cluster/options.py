@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from cccount_dist.campaign.options import BUDGET, PAGE_SECONDS, PAIR_SECONDS, CampaignOptions
+from cccount_dist.campaign.options import BUDGET, PAGE_SECONDS, PAIR_SECONDS, SIDES, CampaignOptions
 from cccount_dist.clustering.methods import DEFAULT, KIND, check_told, grouping_methods, known_clusters
 from cccount_dist.clustering.spectral.parameters import PRIOR, REPEATS
 from cccount_dist.options import Option, listed
@@ -42,7 +42,7 @@ class ClusterOptions(CampaignOptions):
     error_rate: Annotated[
         float,
         Option(
-            "With labels: lie with this probability; with similarity: deviation of the noise.", metavar="E", least=0.0, most=1.0,
+            "With labels: the share of wrong answers; with similarity: deviation of the noise.", metavar="E", least=0.0, most=1.0,
             part="goal", rule="between 0 and 1",
         ),
     ] = 0.0  # fmt: skip
@@ -53,6 +53,7 @@ class ClusterOptions(CampaignOptions):
             below=1.0, part="goal", rule="between 0 and 1",
         ),
     ] = None  # fmt: skip
+    sides: Annotated[str | None, SIDES] = None
     pair_seconds: Annotated[float, PAIR_SECONDS] = 9.0
     page_seconds: Annotated[float, PAGE_SECONDS] = 30.0
     prior: Annotated[float | None, PRIOR] = None
@@ -65,7 +66,7 @@ class ClusterOptions(CampaignOptions):
             self.check_method(self.chosen)
 
     def is_of_kind(self, parameter: str) -> bool:
-        return parameter in ("clusters", "clusters_from")
+        return parameter in ("clusters", "clusters_from", "sides")
 
     def check_method(self, method: Method) -> None:
         CampaignOptions.check_method(self, method)

@@ -64,6 +64,8 @@ class ClusterOutcome(CampaignOutcome):
             text += f" The last {self.steady_answers:,} answers left the groups as they were."
         if self.nmi is not None and self.ari is not None:
             text += f" Agreement with the labels: NMI {self.nmi:.3f}, ARI {self.ari:.3f}{_also(self.jcc, self.rwcp)}."
+        if self.sides_found is not None:
+            text += "\n" + "\n".join(self.sides_found.words(noun))
         if self.warning:
             text += f"\nTake care: {self.warning.rstrip('.')}."
         return "\n".join([text, *self.standing, self.labels])

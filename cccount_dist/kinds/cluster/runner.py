@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,14 +12,18 @@ from numpy.typing import NDArray
 
 from cccount_dist.campaign.inputs import Inputs, neighbor_lists
 from cccount_dist.campaign.runner import CampaignRunner, State
+from cccount_dist.campaign.sidewords import SIDES_FILE
 from cccount_dist.clustering.agreement import ari, entropy, jcc, nmi, rwcp
 from cccount_dist.clustering.methods import GroupingInputs, grouping_method, make_grouper, without_vectors
 from cccount_dist.clustering.respecting import respecting
 from cccount_dist.clustering.result import Grouping, Previewing, numbered
+from cccount_dist.clustering.sided import SidedGroups
+from cccount_dist.individuals.sides import side_figures
 from cccount_dist.report.measured import measured_columns
 from cccount_dist.sampling.checked import CheckedAnswers
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.ledger import EPOCH, LoggedAnswer
+from cccount_dist.sampling.sided import Part, side_lists
 from cccount_dist.sampling.types import SAME, Answer, KnownAnswer, Sampler
 from storage.campaigns import CampaignFolder
 from storage.rowcache import row_cache
@@ -44,22 +49,40 @@ class ClusterRunner(CampaignRunner[Grouping]):
         self._method = grouping_method(self.settings.method)
         self._checked, self._known = CheckedAnswers(), Counter[bool]()  # gold answers that were right, and wrong ones
         self._consensus: NDArray[np.uint16] | None = None
-        if self._method.consensus:
+        if self._method.consensus and self.inputs.sides is None:
             from cccount_dist.kinds.cluster.consensus import kept_consensus
 
             self._consensus = kept_consensus(self.folder, self._given, self.inputs.fingerprints["embeddings"])
 
     def given(self) -> dict[str, object]:
         given = self._given
-        lists = {"vectors": given.vectors, "neighbors": given.neighbors, "similarity": given.similarity}
-        return {**super().given(), **lists, **({} if given.matches is None else {"matches": given.matches})}
+        lists: dict[str, object] = {"vectors": given.vectors, "neighbors": given.neighbors, "similarity": given.similarity}
+        if given.matches is not None:
+            lists["matches"] = given.matches
+        for side, (_, part) in self._of_sides.items():
+            lists |= {f"neighbors of {side}": part.neighbors, f"similarity of {side}": part.similarity}
+            if part.matches is not None:
+                lists[f"matches of {side}"] = part.matches
+        return {**super().given(), **lists}
 
     @cached_property
     def _given(self) -> GroupingInputs:
         return grouping_inputs(self.folder, self.inputs)
 
     def make_sampler(self) -> Sampler[Grouping]:
-        return make_grouper(self.settings.method, replace(self._given, consensus=self._consensus))
+        method = self.settings.method
+        if self.inputs.sides is None:
+            return make_grouper(method, replace(self._given, consensus=self._consensus))
+        parts = [
+            Part(side, items, make_grouper(method, given) if len(items) > 1 else None)
+            for side, (items, given) in self._of_sides.items()
+        ]
+        return SidedGroups(parts, len(self.inputs.degree))
+
+    @cached_property
+    def _of_sides(self) -> dict[str, tuple[NDArray[np.int64], GroupingInputs]]:
+        """The items of each side, and what its sampler is made from; nothing where sides are not kept apart."""
+        return {side: (items, of_side(self._given, items)) for side, items in self.inputs.by_side().items()}
 
     def beside(self, row: LoggedAnswer) -> Sequence[Answer]:
         """Gold answers tell a sampler that wants them how often people are wrong; the result of the others says so.
@@ -121,6 +144,8 @@ class ClusterRunner(CampaignRunner[Grouping]):
         if state != "running":  # labels of a step that goes on at once would only be overwritten
             columns = {"item": np.arange(collection.items), "id": list(collection.ids), "cluster": result.labels}
             self.folder.write_table(LABELS, pa.table(columns, schema=LABELS.schema))
+            if self.inputs.sides is not None and (found := side_figures(self.folder)) is not None:
+                self.folder.write_result(SIDES_FILE, found.stored())
             self.folder.write_table(NEXT, pa.Table.from_pylist(self._next(), schema=NEXT.schema))
 
     def _next(self) -> list[dict[str, object]]:
@@ -134,6 +159,7 @@ def grouping_inputs(folder: CampaignFolder, inputs: Inputs) -> GroupingInputs:
     settings = folder.settings()
     given = dict(settings.parameters)
     given.pop("clusters_from", None)  # where K was taken from is for people
+    given.pop("sides", None)
     clusters = given.pop("clusters", None)
     told = None if clusters is None else int(clusters)
     if "vectors" not in grouping_method(settings.method).needs_of(given):
@@ -150,6 +176,21 @@ def grouping_inputs(folder: CampaignFolder, inputs: Inputs) -> GroupingInputs:
         overlap=settings.overlap or 1,
         matches=inputs.matches,
     )
+
+
+def of_side(given: GroupingInputs, items: NDArray[np.int64]) -> GroupingInputs:
+    """Return what the sampler of one side is made from: lists in which its items alone are there."""
+    own = np.zeros(len(given.neighbors), np.bool_)
+    own[items] = True
+    if not given.neighbors.shape[1]:
+        return replace(given, usable=own)
+    if len(items) < 2:
+        return given
+    beside: list[tuple[NDArray[Any], float]] = [(given.similarity, 0.0)]
+    if given.matches is not None:
+        beside.append((given.matches, -1))
+    lists, moved = side_lists(given.neighbors, own, *beside)
+    return replace(given, neighbors=lists, similarity=moved[0], matches=moved[1] if len(moved) > 1 else None)
 
 
 def kept_to(found: Grouping, known: Constraints) -> Grouping:

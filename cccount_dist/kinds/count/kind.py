@@ -27,6 +27,7 @@ class CountKind(CampaignKind[CountOptions]):
     name = KIND
     doing = "Counting"
     nothing_yet = "No estimate yet"
+    keeps_sides = True
     help = """Estimate how many different ones there are, with an interval.
 
     With --oracle people the questions are written and the command returns: people answer on the page of `cccount review`, which
@@ -55,7 +56,10 @@ class CountKind(CampaignKind[CountOptions]):
 
     def check(self, options: CountOptions, inputs: "Inputs") -> None:
         from cccount_dist.clustering.methods import check_clusters
+        from cccount_dist.counting.sided import check_sided
 
+        if inputs.sides is not None:
+            check_sided(options.chosen)
         if clusters := int(options.parameters().get("clusters", 0)):  # of methods that may be told so
             check_clusters(clusters, inputs.countable)
 
@@ -69,6 +73,7 @@ class CountKind(CampaignKind[CountOptions]):
         self, folder: "CampaignFolder", reached: "Progress[CountResult]", inputs: "Inputs", *, opening: bool
     ) -> CountOutcome:
         from cccount_dist.campaign.effort import measured_costs
+        from cccount_dist.campaign.sidesread import sides_of
         from cccount_dist.counting.forecast import forecast_questions
 
         settings, goal, result = folder.settings(), folder.goal(), reached.result
@@ -96,6 +101,7 @@ class CountKind(CampaignKind[CountOptions]):
             contradictions=reached.contradictions,
             workspace=folder.workspace.location,
             noun=goal.noun,
+            sides_found=sides_of(folder, inputs),
         )
 
     def brief(self, row: Mapping[str, Any]) -> str:

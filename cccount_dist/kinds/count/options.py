@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from cccount_dist.campaign.options import BUDGET, PAGE_SECONDS, PAIR_SECONDS, CampaignOptions
+from cccount_dist.campaign.options import BUDGET, PAGE_SECONDS, PAIR_SECONDS, SIDES, CampaignOptions
 from cccount_dist.counting.methods import DEFAULT, KIND
 from cccount_dist.counting.parameters import GRID, SEARCH, WRONG_ANSWERS
 from cccount_dist.options import Option
@@ -29,13 +29,19 @@ class CountOptions(CampaignOptions):
     ] = None
     level: Annotated[
         float | None,
-        Option("Level of the interval.", above=0.0, below=1.0, shown="0.95", part="settings", rule="between 0 and 1"),
+        Option(
+            "How sure the interval is: 0.95 is 95 %.", above=0.0, below=1.0, shown="0.95", part="settings", rule="between 0 and 1"
+        ),
     ] = None
     grid: Annotated[int | None, GRID] = None
     wrong_answers: Annotated[str | None, WRONG_ANSWERS] = None
     search: Annotated[str | None, SEARCH] = None
+    sides: Annotated[str | None, SIDES] = None
     pair_seconds: Annotated[float, PAIR_SECONDS] = 9.0
     page_seconds: Annotated[float, PAGE_SECONDS] = 30.0
+
+    def is_of_kind(self, parameter: str) -> bool:
+        return parameter == "sides"
 
     def not_of_method(self, method: Method, name: str, value: Scalar) -> str:  # noqa: ARG002
         if method.has("cells"):

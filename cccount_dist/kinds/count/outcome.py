@@ -61,13 +61,14 @@ class CountOutcome(CampaignOutcome):
     )  # fmt: skip
 
     def words(self) -> str:
-        lines = [*self._result(), *self.standing]
+        lines = [*self._result(), *([] if self.sides_found is None else self.sides_found.words(self._noun)), *self.standing]
         ahead = self.forecast
         if ahead is not None and self.state in ("waiting", "done") and ahead.lies_ahead(self.human_seconds):
             lines.append(ahead.said(self._noun))
         if self.state == "stopped" and self.forecast_questions:
             lines.append(
-                f"The budget is used up, the width not reached: about {self.forecast_questions:,} questions in all would do."
+                "The budget is used up before the interval is narrow enough: "
+                f"about {self.forecast_questions:,} questions in all would do."
             )
         if self.contradictions:
             lines.append(

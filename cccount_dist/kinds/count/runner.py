@@ -11,14 +11,19 @@ from numpy.typing import NDArray
 
 from cccount_dist.campaign.inputs import neighbor_lists
 from cccount_dist.campaign.runner import CampaignRunner, State
+from cccount_dist.campaign.sidewords import SIDES_FILE
 from cccount_dist.clustering.result import numbered
+from cccount_dist.counting.corrected import corrected
 from cccount_dist.counting.forecast import forecast_questions
 from cccount_dist.counting.grown import remembered, with_earlier
 from cccount_dist.counting.methods import counting_method, make_counter
 from cccount_dist.counting.placing.underway import EAGER
 from cccount_dist.counting.result import CountResult, Placed
+from cccount_dist.counting.sided import SidedCount, check_sided
+from cccount_dist.individuals.sides import side_figures
 from cccount_dist.sampling.checked import CheckedAnswers
-from cccount_dist.sampling.ledger import LoggedAnswer
+from cccount_dist.sampling.ledger import EPOCH, LoggedAnswer
+from cccount_dist.sampling.sided import Part, side_lists
 from cccount_dist.sampling.types import Answer, Sampler
 from cccount_dist.similarity.localscores import LocalScores
 from cccount_dist.similarity.sharp import SharpRows
@@ -51,24 +56,58 @@ class CountRunner(CampaignRunner[CountResult]):
         matches = self.inputs.matches
         sharp = self.settings.parameters.get("space") == "sharp"
         wanted = sharp or matches is not None or "neighbors" in counting_method(self.settings.method).needs
-        lists = {"neighbors": self._neighbors} if wanted else {}
+        lists: dict[str, object] = {"neighbors": self._neighbors} if wanted else {}
+        for side, (_, degree) in self._of_sides.items():
+            lists[f"degree of {side}"] = degree
         return {**super().given(), **lists, **({} if matches is None else {"matches": matches})}
 
     def make_sampler(self) -> Sampler[CountResult]:
+        if self.inputs.sides is None:
+            return self._counter(self.inputs.degree)
+        check_sided(counting_method(self.settings.method))
+        parts = [
+            Part(side, items, self._counter(degree, items) if len(items) > 1 else None)
+            for side, (items, degree) in self._of_sides.items()
+        ]
+        return SidedCount(parts, len(self.inputs.degree), self.settings.level)
+
+    @cached_property
+    def _of_sides(self) -> dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """The items of each side, and degrees of its items alone; nothing where sides are not kept apart."""
+        found = {}
+        for side, items in self.inputs.by_side().items():
+            degree = np.full(len(self.inputs.degree), np.nan)
+            degree[items] = self.inputs.degree[items]
+            found[side] = items, degree
+        return found
+
+    def _counter(self, degree: NDArray[np.float64], items: NDArray[np.int64] | None = None) -> Sampler[CountResult]:
+        """A counter of the items that have a degree; `items`: those of one side."""
         settings, inputs = self.settings, self.inputs
+        earlier = self.earlier_sizes
+        if items is not None:
+            there = np.flatnonzero(~np.isnan(inputs.degree))
+            earlier = tuple(n for size in earlier if (n := int(np.isin(there[:size], items).sum())))
         return make_counter(
             settings.method,
             vectors=inputs.vectors,
-            degree=inputs.degree,
+            degree=degree,
             seed=settings.seed,
             level=settings.level,
-            parameters=settings.parameters,
+            parameters={name: value for name, value in settings.parameters.items() if name != "sides"},
             mean_square=inputs.mean_square,
             sharp=self._sharp,
             local=None if inputs.matches is None else LocalScores(self._neighbors, inputs.matches),
-            earlier=self.earlier_sizes,
-            neighbors=lambda: self._neighbors,
+            earlier=earlier,
+            neighbors=lambda: self._lists_of(items),
         )
+
+    def _lists_of(self, items: NDArray[np.int64] | None) -> NDArray[np.int32]:
+        if items is None:
+            return self._neighbors
+        own = np.zeros(len(self._neighbors), np.bool_)
+        own[items] = True
+        return side_lists(self._neighbors, own)[0]
 
     def _sharp(self) -> SharpRows:
         return SharpRows(self.inputs.vectors, self._neighbors)
@@ -86,12 +125,21 @@ class CountRunner(CampaignRunner[CountResult]):
 
         A campaign that stops at a width has the interval that pays for looking at it after every step.
         """
-        result = self.sampler.result()
+        result = self._kept_to_corrections()
         if not self.complete:
             result = result if self.folder.goal().target_width is None else result.at_stop()
             return with_earlier(result, self.epoch.found, self.more_items)
         exact = float(self.ledger.constraints.clusters(self.countable))
         return replace(result, estimate=exact, low=exact, high=exact, certain_low=exact)
+
+    def _kept_to_corrections(self) -> CountResult:
+        """The sampler's estimate, where people corrected what it saw together."""
+        if not (self.ledger.constraints.corrected and isinstance(self.sampler, Placed)):
+            return self.sampler.result()
+        links = [(u, v, value) for u, v, value, name in self.ledger.constraints.links() if not name.startswith(f"{EPOCH}-")]
+        if isinstance(self.sampler, SidedCount):
+            return self.sampler.kept_to(links)
+        return corrected(self.sampler.result(), self.sampler.partition(), links, self.countable)
 
     def found_so_far(self) -> dict[str, float] | None:
         last, written = self.folder.last_row(ESTIMATES), self.folder.read_result(DETAILS)
@@ -126,6 +174,8 @@ class CountRunner(CampaignRunner[CountResult]):
         self.folder.write_result(DETAILS, json.dumps(self._details(result), indent=1).encode())
         if state != "running" and isinstance(self.sampler, Placed):
             self._write_seen(self.sampler.partition())
+            if self.inputs.sides is not None and (found := side_figures(self.folder, result)) is not None:
+                self.folder.write_result(SIDES_FILE, found.stored())
 
     def _write_seen(self, clusters: Sequence[Sequence[int]]) -> None:
         """Write which items were seen together; -1 for those that were not drawn."""

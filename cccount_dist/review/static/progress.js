@@ -1,7 +1,8 @@
 // The progress page: what the answers say so far, what is still needed, and how far people can be relied on.
 
 import { element, find, titled, useTheme } from "./elements.js";
-import { offerCampaigns } from "./serverpages.js";
+import { newId } from "./outbox.js";
+import { call, offerCampaigns } from "./serverpages.js";
 import { Server, SignedOut } from "./transport.js";
 
 const EVERY = 10_000; // milliseconds
@@ -15,6 +16,10 @@ const number = (value, digits = 0) =>
   value === null || value === undefined ? "–" : value.toLocaleString(undefined, { maximumFractionDigits: digits });
 const percent = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(value < 0.1 ? 1 : 0)} %`);
 const plural = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
+const time = (minutes) => {
+  const whole = Math.round(minutes);
+  return minutes < 90 ? `${number(minutes)} min` : `${number(Math.floor(whole / 60))} h ${String(whole % 60).padStart(2, "0")}`;
+};
 // Counts are whole numbers; an interval grows outwards, so that it never claims more than it knows.
 const whole = (value) => Math.max(1, Math.floor(value + 0.5));
 const floor = (value) => Math.max(1, Math.floor(value + 1e-9));
@@ -38,6 +43,7 @@ async function start() {
   }
   campaign = offerCampaigns(names, (name) => {
     campaign = name;
+    decided = null;
     void refresh();
   });
   await refresh();
@@ -186,7 +192,7 @@ function drawFigures(s) {
     [more ? `about ${number(more)}` : null, "answers to go, as far as budget and forecast tell"],
     [`${number(Math.floor(s.spent))} of ${number(s.budget)}`, `of the budget used${effort.pages ? "; a page counts as the pairs that take as long" : ""}`],
     [ahead ? number(s.forecast_questions) : null, `answers in all to the wanted width${width}, by the forecast`],
-    [ahead && s.forecast_hours ? `${number(s.forecast_hours, 1)} h` : null, "of people's time to go, by the forecast"],
+    [ahead && s.forecast_hours ? time(s.forecast_hours * 60) : null, "of people's time to go, by the forecast"],
     [number(s.pending), s.pending === 1 ? "question open" : "questions open"],
     [number(effort.free), "answers for free: they follow from others"],
     [effort.carried ? number(effort.carried) : null, "answers from other campaigns"],
@@ -202,7 +208,7 @@ function costRows({ pairs, pages, costs }) {
   const from = (count) => (count ? `from ${plural(count, "answer")}` : "assumed until it is measured");
   const parts = `${number(costs.page, 1)} s, and ${number(costs.cell, 2)} s a cell and ${number(costs.click, 2)} s a click`;
   const minutes = (costs.pair * pairs + costs.whole_page * pages) / 60;
-  const spent = minutes < 90 ? `${number(minutes)} min` : `${number(minutes / 60, 1)} h`;
+  const spent = time(minutes);
   return [
     [pairs + pages ? spent : null, "of people's time so far"],
     [costs.pairs || !pages ? `${number(costs.pair, 1)} s` : null, `for a pair, ${from(costs.pairs)}`],
@@ -310,25 +316,78 @@ function labelled(label, words) {
   return made;
 }
 
+// -- contradictions: opened here, and decided by a lead ------------------------------------------------------------------
+
+const opened = new Set(); // pairs that stay open when the page is drawn again
+let decided = null; // the last decision, and how it is taken back
+let drawn = "";
+
 function drawContradictions({ contradictions }) {
-  const address = (item) => `/images/${item}?side=256&of=${encodeURIComponent(session.workspace)}`;
-  const picture = (item) => element("img", { src: address(item), alt: `item ${item}`, loading: "lazy" });
-  const shown = contradictions.slice(0, MOST_DISPUTES).map(({ u, v, same, different }) =>
-    element(
-      "li",
-      {},
-      element("div", { class: "two" }, picture(u), picture(v)),
-      element("p", {}, element("span", { class: "votes-same" }, `${same} same`), " · ", element("span", { class: "votes-different" }, `${different} different`), same && different ? "" : " · others imply the opposite"),
-    ),
-  );
+  // Redrawn only when something changed: whoever is reading, or about to press, is not interrupted.
+  const now = JSON.stringify([campaign, contradictions, decided]);
+  if (now === drawn || find("contradictions").contains(document.activeElement)) return;
+  drawn = now;
   const more = contradictions.length > MOST_DISPUTES ? ` The first ${MOST_DISPUTES} are shown.` : "";
+  const whoDecides = session.lead ? "Open one and decide it: what you say stands above the answers." : "A lead can decide them.";
   fill(
     "contradictions",
-    shown.length > 0,
+    contradictions.length > 0 || decided !== null,
     element("h2", {}, "Open contradictions"),
-    element("p", {}, `People, or what follows from their answers, differ on these; they are asked again.${more}`),
-    element("ul", { class: "disputes" }, ...shown),
+    element("p", {}, contradictions.length ? `People, or what follows from their answers, differ on these; they are asked again. ${whoDecides}${more}` : "None is left."),
+    element("p", { role: "status", class: "decided" }, ...(decided ? [decided.text, " ", decided.undoes ? element("button", { type: "button", onclick: takeBack }, "Undo") : null].filter(Boolean) : [])),
+    element("ul", { class: "disputes" }, ...contradictions.slice(0, MOST_DISPUTES).map(dispute)),
   );
+}
+
+function dispute({ u, v, same, different, said, against }) {
+  const key = `${campaign} ${u} ${v}`;
+  const address = (item) => `/images/${item}?side=512&of=${encodeURIComponent(session.workspace)}`;
+  const picture = (item) => element("img", { src: address(item), alt: `item ${item}`, loading: "lazy" });
+  const word = (value) => (value === 1 ? "same" : "different");
+  const lines = said.map(([who, value]) => element("li", {}, element("bdi", {}, who), ` said ${word(value)}`));
+  const others = against.map(([a, b, value, who]) =>
+    element("li", { class: "implied" }, element("span", { class: "two" }, picture(a), picture(b)), element("span", {}, element("bdi", {}, who || "somebody"), ` said ${word(value)}`)),
+  );
+  const about = `items ${u} and ${v}`;
+  const decide = (value) => element("button", { type: "button", class: word(value), "aria-label": `${titled(word(value))}: ${about}`, onclick: () => void decision(u, v, value) }, titled(word(value)));
+  const details = element(
+    "details",
+    { open: opened.has(key) },
+    element("summary", { "aria-label": `Who said what about ${about}` }, "Who said what"),
+    element("ul", { class: "said" }, ...lines),
+    others.length ? element("p", {}, "Other answers imply the opposite:") : null,
+    others.length ? element("ul", { class: "said" }, ...others) : null,
+    session.lead ? element("div", { class: "decide" }, decide(1), decide(0)) : null,
+  );
+  details.addEventListener("toggle", () => (details.open ? opened.add(key) : opened.delete(key)));
+  return element(
+    "li",
+    {},
+    element("div", { class: "two" }, picture(u), picture(v)),
+    element("p", {}, element("span", { class: "votes-same" }, `${same} same`), " · ", element("span", { class: "votes-different" }, `${different} different`), same && different ? "" : " · others imply the opposite"),
+    details,
+  );
+}
+
+async function decision(u, v, value) {
+  const id = newId();
+  await tell("decisions", { id, u, v, same: value === 1 }, { text: `You decided: items ${u} and ${v} are ${value === 1 ? "the same" : "different"}.`, undoes: id });
+}
+
+async function takeBack() {
+  await tell("decisions/undo", { id: newId(), undoes: decided.undoes }, { text: "It is taken back.", undoes: null });
+}
+
+async function tell(path, body, told) {
+  try {
+    await call(`/api/${encodeURIComponent(campaign)}/${path}`, body);
+    decided = told;
+  } catch (error) {
+    decided = { text: error.message, undoes: decided?.undoes ?? null };
+  }
+  document.activeElement?.blur();
+  await refresh();
+  (find("contradictions").querySelector(".decided button") ?? find("contradictions").querySelector("summary"))?.focus();
 }
 
 void start();

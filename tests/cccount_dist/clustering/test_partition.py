@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cccount_dist.clustering.distance import dot
+from cccount_dist.clustering.evidence import partition as partitions
 from cccount_dist.clustering.evidence.agglomerate import LARGE, LEAST_SAID, MARGIN
+from cccount_dist.clustering.evidence.bounds import DIRECTIONS, WIDE, directions, most_product, split
 from cccount_dist.clustering.evidence.bridges import NEAREST
 from cccount_dist.clustering.evidence.logistic import Model, prior, probability
 from cccount_dist.clustering.evidence.micro import Micro, make_micro
@@ -120,6 +123,47 @@ def test_merging_agrees_with_a_slow_loop_over_all_pairs(seed: int) -> None:
     partition = Builder(LOOSE, caution=0.0).whole(prior(), theta, held)
     fast = sorted((set(partition.micros_of(b).tolist()) for b in range(partition.blocks)), key=min)
     assert fast == slow(LOOSE, held, theta)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([16, WIDE]), st.sampled_from([0.0, 1e-9, 1.0]))
+def test_no_product_of_two_sums_is_above_its_bound(seed: int, width: int, noise: float) -> None:
+    """Also where nothing is left beside the directions, and rounding is all there is."""
+    random = np.random.default_rng(seed)
+    plain = random.normal(size=(40, DIRECTIONS // 2)) @ random.normal(size=(DIRECTIONS // 2, width))
+    total = (plain + noise * random.normal(size=plain.shape)) * np.exp(random.normal(size=(40, 1)) * 3)
+    total[20:] = total[:20] * random.choice([1.0, -1.0, 1e-3], (20, 1))  # the bound is reached where two point the same way
+    low, rest = split(total, directions(total))
+    for x in range(40):
+        for y in range(40):
+            assert dot(total[x], total[y]) <= most_product(low[x], rest[x], low[y], rest[y])
+
+
+def test_bounds_change_nothing_of_what_is_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bit for bit, whole and after answers, with and without them, where vectors are wide."""
+    random = np.random.default_rng(4)
+    centres = random.normal(size=(30, 20)) @ random.normal(size=(20, WIDE + 16))
+    vectors = (centres[random.integers(0, 30, 600)] + 2.0 * random.normal(size=(600, WIDE + 16))).astype(np.float32)
+    micro = make_micro(vectors, neighbors_in_memory(vectors, 12).index)[1]
+    first, more = ([random.integers(0, micro.count, 40) for _ in range(2)] for _ in range(2))
+    said = [
+        Evidence(np.minimum(a, b)[a != b], np.maximum(a, b)[a != b], random.choice([-2.94, 2.94], int((a != b).sum())))
+        for a, b in (first, more)
+    ]
+
+    def merged() -> list[Partition]:
+        builder = Builder(micro)
+        whole = builder.whole(prior(), -1.0, said[0])
+        return [whole, builder.after(whole, np.unique(np.concatenate([*first, *more])), prior(), -0.5, said[1])]
+
+    with_bounds = merged()
+    monkeypatch.setattr(partitions, "split", lambda total, along: (total[:, :0].copy(), np.full(len(total), np.inf)))
+    for found, plain in zip(with_bounds, merged(), strict=True):
+        assert 5 < found.blocks < micro.count
+        for part in ("pairs", "merges", "units"):
+            mine, other = getattr(found, part), getattr(plain, part)
+            assert all(np.array_equal(getattr(mine, name), getattr(other, name)) for name in type(mine).__slots__)
+        assert np.array_equal(found.standing, plain.standing)
 
 
 def test_two_large_units_are_not_joined_on_the_models_word_alone() -> None:

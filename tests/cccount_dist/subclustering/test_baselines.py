@@ -40,3 +40,9 @@ def test_some_start_finds_every_class_and_only_clean_subclusters(baseline: Calla
 def test_more_items_than_a_matrix_can_hold_are_refused() -> None:
     with pytest.raises(InputError, match="too many for all distances"):
         all_distances(np.zeros((20_001, 1), np.float32))
+
+
+def test_a_neighbour_graph_in_parts_is_cut_without_a_warning() -> None:
+    apart = np.concatenate([VECTORS[:40], VECTORS[:40] + 100.0])
+    members = normalised_cut(apart, 2, 5, neighbors=3)
+    assert members.shape == (2, 5)

@@ -1,0 +1,29 @@
+"""Spelling: English words of pages, looked up in pyspellchecker's dictionary and in `words.txt`, our own list."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+_OWN = Path(__file__).with_name("words.txt")
+_NO_PROSE = re.compile(
+    r"```.*?```|`[^`]*`|<!--.*?-->|\]\([^)]*\)|https?://\S+|<[^>]+>|\b[\w./-]*[./_]\w[\w./-]*|\b\w*\d\w*\b|\$[^$]*\$", re.DOTALL
+)
+_WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
+
+
+@cache
+def _known() -> frozenset[str]:
+    from spellchecker import SpellChecker
+
+    return frozenset(SpellChecker("en").word_frequency.words()) | frozenset(_OWN.read_text().split())
+
+
+def misspelt(text: str) -> list[str]:
+    """Words that no list has. Code, links, numbers, and words in capitals are left out, and so are names that begin with one.
+
+    >>> misspelt("The neighbours of `xyzzy` are wel chosen by Hollerith.")
+    ['wel']
+    """
+    words = set(_WORD.findall(_NO_PROSE.sub(" ", text)))
+    plain = {word.removesuffix("'s") for word in words if word.islower() and len(word) > 2}
+    return sorted(word for word in plain if word not in _known())
