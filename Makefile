@@ -8,7 +8,7 @@ export PREFECT_SERVER_ANALYTICS_ENABLED := false
 # Whoever has switched compiled modules off pays for them in every process that a test starts: a minute and more.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test lint types docs words release unit audit faults attack weeks memory papers kernels clean
+.PHONY: help setup demo test lint types docs words release unit audit faults attack weeks memory papers sides kernels clean
 help:            ## this list
 	@grep -E '^[a-z]+: *.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
@@ -37,6 +37,10 @@ unit: setup      ## every test, a file at a time in each process
 docs: setup      ## the site, from docs/ and the code, into site/; a dead link, a missing page or an address outside it is an error
 	PYTHONPATH=. NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python -m handbook.offline site
+release: setup   ## wheel and sdist in dist/, tried in an empty environment, with a list of all parts (sbom.cdx.json)
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m handbook.release dist
 words:           ## every message, help text and word of the page in one file, to be read: words.txt
 	$(BIN)/python -m tests.words > words.txt
 
@@ -55,6 +59,7 @@ memory: setup    ## what every command takes, measured, beside what it says befo
 
 papers: setup    ## run every command of docs/evidence/papers.md, about three minutes
 	CCCOUNT_PAPERS=1 $(BIN)/pytest -n 0 tests/flows/test_paper_commands.py
+
 sides: setup     ## how often the number of animals behind their sides is in its interval: 600 made collections, about five minutes
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.sides 100
 

@@ -75,7 +75,7 @@ def sampler_of(case: str, collection: Collection, seed: int, *, ahead: bool) -> 
     if case == "ratings":
         return make_grouper("iu-red", without_vectors(np.ones(len(labels), np.bool_), seed, RATED_CLASSES))
     if case == "subcluster":
-        options = Options(CLASSES, 6, seed=seed)
+        options = Options(CLASSES, 6, seed=seed, likely=ahead)
         return ActiveSubclustering(draw_candidates(vectors, options), options)
     near = neighbors_in_memory(vectors, 50)
     clusters = CLASSES if case == "hacc" else None

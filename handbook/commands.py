@@ -31,8 +31,9 @@ def page() -> str:
     lines = [
         "# Commands",
         "",
-        "Written from the code. `cccount COMMAND --help` says the same. Every command ends with 0 when all went well, 1 with one line "
-        "that explains a failure, 2 when it was called wrongly, and 130 after Ctrl-C.",
+        "Written from the code. `cccount COMMAND --help` says the same.",
+        "",
+        "Exit codes: 0 all went well; 1 a failure, explained in one line; 2 wrong usage; 130 after Ctrl-C.",
         "",
     ]
     for name, command in every_command():

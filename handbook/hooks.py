@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from handbook import commands, jsonfields, registries
+from handbook import commands, dependencies, jsonfields, registries
 from handbook.markdown import spaced
 
 ROOT = Path(__file__).parent.parent
@@ -17,6 +17,7 @@ GENERATED = {
     "reference/files.md": registries.stored,
     "reference/arrays-and-tables.md": registries.arrays,
     "reference/python.md": registries.python,
+    "reference/dependencies.md": dependencies.page,
 }
 PROJECT = {  # files of the root that pages link to
     "CHANGELOG.md": "project/changes.md",

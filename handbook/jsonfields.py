@@ -25,9 +25,13 @@ def outcomes() -> list[type[Outcome]]:
     return sorted(_below(Outcome), key=lambda one: (one.__module__, one.__qualname__))
 
 
-def _below(kind: type[Outcome]) -> Iterator[type[Outcome]]:
+def _below(kind: Any) -> Iterator[type[Outcome]]:
     for one in kind.__subclasses__():
-        if one.__module__.startswith(("flows", "cccount_dist")) and not inspect.isabstract(one) and not one.__name__.startswith("_"):
+        if (
+            one.__module__.startswith(("flows", "cccount_dist"))
+            and not inspect.isabstract(one)
+            and not one.__name__.startswith("_")
+        ):
             yield one
         yield from _below(one)
 
@@ -36,8 +40,9 @@ def page() -> str:
     lines = [
         "# What `--json` prints",
         "",
-        "Written from the code. Every command with `--json` prints one object on standard output, and nothing else there. `optional` "
-        "fields are left out while nothing is known. A type that begins with a capital letter and is not from Python is a table below.",
+        "Written from the code. Every command with `--json` prints one object on standard output, and nothing else there.",
+        "",
+        "A field that is `optional` is left out while nothing is known. Types of our own are tables at the end.",
         "",
     ]
     parts: dict[str, type] = {}
@@ -109,7 +114,7 @@ def _last(word: str) -> str:
 def _comment(kind: type, name: str) -> str:
     """What the line of a field says behind `#`, in the class that declares it."""
     for one in kind.__mro__:
-        if name in one.__dict__.get("__annotations__", {}):
+        if name in inspect.get_annotations(one):
             return _comments(inspect.getmodule(one), one.__name__).get(name, "")
     return ""
 
@@ -123,7 +128,9 @@ def _comments(module: ModuleType | None, named: str) -> dict[str, str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ClassDef) and node.name == named:
             declared = [one for one in node.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)]
-            return {one.target.id: _behind(lines[(one.end_lineno or 1) - 1]) for one in declared if isinstance(one.target, ast.Name)}
+            return {
+                one.target.id: _behind(lines[(one.end_lineno or 1) - 1]) for one in declared if isinstance(one.target, ast.Name)
+            }
     return {}
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 # What a browser fetches by itself; a link that a reader may follow is none.
-_LOADED = re.compile(r"""<(?:script|img|iframe|source|audio|video)\b[^>]*\bsrc=["']?(?:https?:)?//|<link\b[^>]*\bhref=["']?(?:https?:)?//[^>]*>""")
+_LOADED = re.compile(
+    r"""<(?:script|img|iframe|source|audio|video)\b[^>]*\bsrc=["']?(?:https?:)?//|<link\b[^>]*\bhref=["']?(?:https?:)?//[^>]*>"""
+)
 _CANONICAL = re.compile(r"""rel=["']?canonical""")
 _IN_CSS = re.compile(r"""(?:@import|url\()\s*["']?(?:https?:)?//""")
 

@@ -44,7 +44,9 @@ def job() -> str:
 
 
 def stored() -> str:
-    said = "Everything that may lie in a workspace. `cccount verify` checks all of it, and names a file that is not in this table."
+    said = (
+        "Everything that may lie in a workspace. `cccount verify` checks all of it, and names a file that is not in this table."
+    )
     return "\n".join(["# Files", "", f"{WRITTEN} {said}", "", inventory.as_table(), "## Formats", "", formats.as_table()])
 
 

@@ -172,7 +172,8 @@ def read_waits(path: Path) -> tuple[float, ...]:
     if not path.exists():
         return ()
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+        # `ro` would leave files of SQLite's beside it, for whoever opens it next to take away, at a moment of their own.
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as database:
             return tuple(float(seconds) for (seconds,) in database.execute("SELECT seconds FROM waits ORDER BY ended"))
     except (sqlite3.Error, ValueError, TypeError):  # damaged, or of an earlier version: it only tells less
         return ()

@@ -270,9 +270,9 @@ def _strangers(place: Place) -> Iterator[Problem]:
         count[next((folder for folder in above if folder not in known), key)] += 1
     for name, files in count.items():
         what = (
-            "nobody declared this file"
+            "cccount does not know this file"
             if name in place.keys
-            else f"nobody declared this folder, and what is in it ({files} files)"
+            else f"cccount does not know this folder, and what is in it ({files} files)"
         )
         yield Problem(place.where(name), what, "move it away or delete it")
 

@@ -52,7 +52,7 @@ ScratchPath = Path | StorePath
 
 
 def write_whole(path: ScratchPath, pieces: list[bytes | memoryview]) -> None:
-    """Write a file, whole or not at all; it is not waited for the disk."""
+    """Write a file, whole or not at all. It returns before the disk has it."""
     if isinstance(path, StorePath):
         path.objects.replace(path.key, b"".join(pieces))
         return

@@ -65,3 +65,11 @@ def test_nothing_is_unpickled() -> None:
                 if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
                     assert isinstance(node.value, ast.Constant), path
                     assert node.value.value is False, path
+
+
+def test_python_alone_loads_no_server_no_scheduler_and_no_cluster() -> None:
+    """`from cccount_dist import ClusterCounter`, and a fit, must not pay for what they do not use."""
+    unused = ["prefect", "dask", "distributed", "fastapi", "uvicorn", "sqlalchemy", "onnxruntime", "typer"]
+    script = f"import sys; from cccount_dist import Campaign, ClusterCounter; print([n for n in {unused!r} if n in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert shown.stdout.strip() == "[]"

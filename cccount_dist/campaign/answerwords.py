@@ -24,9 +24,12 @@ def answers_words(pairs: int, pages: int) -> str:
 
 def time_words(seconds: float) -> str:
     """
-    >>> time_words(20), time_words(150), time_words(27000)
-    ('20 seconds', '2 minutes', '7.5 hours')
+    >>> time_words(20), time_words(150), time_words(27000), time_words(18000), time_words(900000)
+    ('20 seconds', '2 minutes', '7 h 30', '5 hours', '250 hours')
     """
     if seconds < 90:
-        return f"{seconds:,.0f} seconds"
-    return f"{seconds / 60:,.0f} minutes" if seconds < 5400 else f"{seconds / 3600:,.1f} hours"
+        return f"{seconds:,.0f} second{'' if round(seconds) == 1 else 's'}"
+    whole, rest = divmod(round(seconds / 60), 60)
+    if seconds < 5400:
+        return f"{seconds / 60:,.0f} minutes"
+    return f"{whole} h {rest:02}" if rest and whole < 100 else f"{seconds / 3600:,.0f} hours"

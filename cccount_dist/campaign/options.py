@@ -33,9 +33,9 @@ SIDES = Option(
     "Pictures of different sides: apart (never compared), or together (they can be).", metavar=f"{APART}|{TOGETHER}",
     part="parameter", read=_check_sides, shown=APART,
 )  # fmt: skip
-PAIR_SECONDS = Option("What a pair takes a person.", metavar="S", above=0.0, below=math.inf, part="goal", rule="above 0")
+PAIR_SECONDS = Option("Seconds that a pair takes a person.", metavar="S", above=0.0, below=math.inf, part="goal", rule="above 0")
 PAGE_SECONDS = Option(
-    "What a page takes; in the budget it counts as that many pairs.", metavar="S", above=0.0, below=math.inf, part="goal",
+    "Seconds that a page takes; so it counts in the budget, too.", metavar="S", above=0.0, below=math.inf, part="goal",
     rule="above 0",
 )  # fmt: skip
 
@@ -50,7 +50,7 @@ class CampaignOptions(Options):
     oracles: ClassVar[tuple[str, ...]] = (PEOPLE, "labels")
 
     method: Annotated[
-        str | None, Option("How; `cccount methods` lists them.", metavar="auto|NAME", shown="auto", part="settings")
+        str | None, Option("The method; `cccount methods` lists them.", metavar="auto|NAME", shown="auto", part="settings")
     ] = None
     budget: Annotated[int, BUDGET] = 1000
     oracle: Annotated[
@@ -59,7 +59,7 @@ class CampaignOptions(Options):
     error_rate: Annotated[
         float,
         Option(
-            "With --oracle labels: lie with this probability.", metavar="E", least=0.0, most=1.0, part="goal",
+            "With --oracle labels: the share of the answers that is made wrong.", metavar="E", least=0.0, most=1.0, part="goal",
             rule="between 0 and 1",
         ),
     ] = 0.0  # fmt: skip
@@ -72,7 +72,11 @@ class CampaignOptions(Options):
     ] = None
     parameter: Annotated[
         tuple[str, ...],
-        Option("For the method (`cccount methods NAME` lists them); several times.", metavar="NAME=VALUE", part="call"),
+        Option(
+            "A parameter of the method (`cccount methods NAME` lists them); may be given several times.",
+            metavar="NAME=VALUE",
+            part="call",
+        ),
     ] = ()
 
     preset: Annotated[

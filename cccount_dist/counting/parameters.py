@@ -81,12 +81,18 @@ class NestedParameters(_Parameters):
 class _Proposal(_Parameters):
     """What a proposal rests on: one of three similarities."""
 
-    similarity: Annotated[str, Option("What the proposal rests on.", choices=SIMILARITIES)] = "metric"
+    similarity: Annotated[str, Option("The similarity by which items are drawn.", choices=SIMILARITIES)] = "metric"
     tau: Annotated[float, Option("Temperature of the softmax.", least=SMALLEST_TAU, where={"similarity": "softmax"})] = 0.5
-    clusters: Annotated[int, Option("Of the soft clustering; 0: at the elbow.", least=0, where={"similarity": "soft"})] = 0
+    clusters: Annotated[
+        int, Option("Clusters of the soft clustering; 0: at the elbow.", least=0, where={"similarity": "soft"})
+    ] = 0
     sigma: Annotated[
         float,
-        Option("Its width; 0: the mean distance to the nearest centre.", least=0.0, where={"similarity": "soft"}),
+        Option(
+            "The width of the soft clustering; 0: the mean distance to the nearest centre.",
+            least=0.0,
+            where={"similarity": "soft"},
+        ),
     ] = 0.0
     length: Annotated[
         float,
@@ -118,15 +124,15 @@ class ReleasedNisParameters(_Proposal):
     """Nested importance sampling as the authors' code has it."""
 
     ratio: Annotated[int, Option("Pairs for each anchor, in parts of the number of anchors.", least=1)] = RELEASED_RATIO
-    similarity: Annotated[str, Option("What the proposal rests on.", choices=SIMILARITIES)] = "softmax"
+    similarity: Annotated[str, Option("The similarity by which items are drawn.", choices=SIMILARITIES)] = "softmax"
 
 
 @dataclass(frozen=True, slots=True)
 class InverseParameters(_Parameters):
     """Inverse sampling."""
 
-    alpha: Annotated[float, Option("Of the weights (1 + degree)^-alpha.", least=0.0, most=2.0)] = 0.0
-    replicates: Annotated[int, Option("Fixed in advance.", least=1)] = MOST_REPLICATES
+    alpha: Annotated[float, Option("The exponent of the weights (1 + degree)^-alpha.", least=0.0, most=2.0)] = 0.0
+    replicates: Annotated[int, Option("How often it draws until a match, fixed in advance.", least=1)] = MOST_REPLICATES
 
 
 @dataclass(frozen=True, slots=True)

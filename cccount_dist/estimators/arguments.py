@@ -2,27 +2,48 @@
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from storage.errors import InputError
 
 
+class FeaturesError(InputError, ValueError):
+    """X cannot be used: one of our errors, and a ValueError, as scikit-learn's pipelines and searches expect."""
+
+
+class FeaturesTypeError(FeaturesError, TypeError):
+    """X is made of something else than numbers."""
+
+
 def checked_features(X: ArrayLike) -> NDArray[np.float32]:
     """Return X as (n, d) float32, at least 2 x 1 and finite."""
+    if issparse(X):
+        raise FeaturesTypeError("X is sparse, and sparse data are not supported: give X.toarray()")
+    if np.iscomplexobj(X):
+        raise FeaturesError("X holds complex numbers. Complex data not supported: give real ones")
     try:
         with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite, and is refused below
             features = np.asarray(X, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"X must be an array of numbers: {error}") from error
+    except TypeError as error:
+        raise FeaturesTypeError(f"X must be an array of numbers: {error}") from error
+    except ValueError as error:
+        raise FeaturesError(f"X must be an array of numbers: {error}") from error
     if features.ndim != 2:
-        raise InputError(f"X must have two dimensions, items and features, not the shape {features.shape}")
-    if len(features) < 2 or features.shape[1] < 1:
-        raise InputError(f"X must have at least 2 items and 1 feature, not the shape {features.shape}")
+        raise FeaturesError(
+            f"X must have two dimensions, items and features, not the shape {features.shape}. Reshape your data: "
+            "X.reshape(-1, 1) is many items with one feature"
+        )
+    if features.shape[1] < 1:
+        raise FeaturesError(f"X has 0 feature(s) (shape={features.shape}) while a minimum of 1 is required.")
+    if len(features) < 2:
+        raise FeaturesError(f"X must have at least 2 items and 1 feature, not the shape {features.shape}: 1 sample is too few")
     finite = np.isfinite(features).all(axis=1)
     if not finite.all():
         row = int(np.argmin(finite))
-        raise InputError(
-            f"row {row} of X has a value that is not finite ({len(features) - int(finite.sum())} such rows): remove them"
+        raise FeaturesError(
+            f"row {row} of X has a value that is not finite, NaN or infinity ({len(features) - int(finite.sum())} such rows): "
+            "remove them"
         )
     return features
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from cccount_dist.campaign.answerwords import parts
+from cccount_dist.campaign.answerwords import parts, time_words
 from cccount_dist.campaign.effort import Effort
 from cccount_dist.campaign.noun import Noun, noun_of, whole, whole_range
 from cccount_dist.report.facts import CountFacts, Estimate
@@ -57,19 +57,14 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 def duration(seconds: float) -> str:
     """
     >>> duration(45), duration(600), duration(27000), duration(900000)
-    ('45\\xa0seconds', '10\\xa0minutes', '7.5\\xa0hours', '250\\xa0hours')
+    ('45\\xa0seconds', '10\\xa0minutes', '7\\xa0h\\xa030', '250\\xa0hours')
     """
-    if seconds < 90:
-        return plural(round(seconds), "second")
-    if seconds < 5400:
-        return plural(round(seconds / 60), "minute")
-    hours = seconds / 3600
-    return f"{hours:,.1f}{_NBSP}hours" if hours < 100 else f"{hours:,.0f}{_NBSP}hours"
+    return time_words(seconds).replace(" ", _NBSP)
 
 
 def interval(estimate: Estimate) -> str:
     low, high = ends(estimate.low, estimate.high)
-    return f"that it is {low}" if low == high else f"between {low} and {high}"
+    return f"that there {'is' if low == '1' else 'are'} exactly {low}" if low == high else f"between {low} and {high}"
 
 
 def headline(facts: CountFacts) -> tuple[str, str]:

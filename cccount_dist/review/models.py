@@ -15,7 +15,7 @@ def _is_text(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise ValueError("it holds half of a character") from error
+        raise ValueError("it ends in the middle of a character") from error
     return value
 
 

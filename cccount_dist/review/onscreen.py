@@ -5,7 +5,7 @@ back to the screen. What they say to those is heard; so the same pair, asked by 
 was taken off is kept in memory for as long as a lease lasts: a few pairs for each person.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from cccount_dist.review.checkquestions import CHECKS_FROM
@@ -35,7 +35,7 @@ class OnScreen:
         self._off[annotator] = {one: found for one, found in known if found[1] > since} | {pair: (question_id, now)}
 
 
-def pairs_of(sheets: Iterable[Handout]) -> Mapping[Pair, int]:
+def pairs_of(sheets: Iterable[Handout]) -> dict[Pair, int]:
     """The pairs that sheets ask about, and by which numbers; checks are no questions of the campaign."""
     shown = ((sheet.anchor, item, number) for sheet in sheets for number, item in sheet.candidates if number < CHECKS_FROM)
     return {pair_of(u, v): number for u, v, number in shown}

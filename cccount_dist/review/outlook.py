@@ -64,7 +64,7 @@ def why_nothing(
         if spent >= goal.budget:
             return f"The budget of {goal.budget:,} answer{'' if goal.budget == 1 else 's'} is used up. Thank you.", None
         if state == "stopped":
-            return "Nobody takes this campaign on just now: whoever runs it starts `cccount advance`, then it goes on here.", None
+            return "Nobody advances this campaign just now. Whoever runs it starts `cccount advance`; then it goes on here.", None
         return "The next questions are being chosen from the answers so far. New ones appear here by themselves.", None
     open_ = {question.id for question in pending}
     mine = {i for i in open_ if any(vote.annotator == annotator for vote in ledger.votes(i))}

@@ -5,6 +5,8 @@ with the smaller one. A class with a share p of the items is absent from R with 
 Memory O(R (list + d)) and 8 bytes an item for the order.
 """
 
+from copy import copy
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -78,6 +80,13 @@ class Candidates:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "Candidates":
+        """One that may grow by itself: growing replaces every array but one, and the others are shared."""
+        other = copy(self)
+        other._place = self._place.copy()
+        memo[id(self)] = other
+        return other
 
     @property
     def items_in_all(self) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cccount_dist.room import Size
 from cccount_dist.sampling.methods import PAPER, Method, Start, register_method
 from cccount_dist.sampling.types import Sampler
-from cccount_dist.subclustering.parameters import STARTS, SubclusterParameters
+from cccount_dist.subclustering.parameters import AHEAD, FORMS, STARTS, SubclusterParameters
 from storage.settings import Scalar
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def chosen_options(clusters: int, seed: int, given: SubclusterParameters) -> "Op
     """Return what was chosen; 0 stands for what is worked out."""
     from cccount_dist.subclustering.passive import Options
 
-    return Options(clusters, given.size, seed, given.restricted or None, given.start, given.weight, given.scale or None)
+    restricted, scale, likely = given.restricted or None, given.scale or None, given.ahead == AHEAD[1]
+    return Options(clusters, given.size, seed, restricted, given.start, given.weight, scale, likely)
 
 
 def _memory(size: Size, given: SubclusterParameters) -> int:
@@ -54,8 +55,10 @@ def _memory(size: Size, given: SubclusterParameters) -> int:
     return 32 * size.items + 2 * candidates * (16 * lists + 8 * size.dimensions) + 64 * 2**20
 
 
-def _started(given: Mapping[str, Scalar], start: Start) -> Mapping[str, Scalar]:  # noqa: ARG001  whoever answers
-    return {"size": 10, "start": STARTS[0], **given}
+def _started(given: Mapping[str, Scalar], start: Start) -> Mapping[str, Scalar]:
+    """Labels answer one by one; people have questions that lie ready."""
+    ahead = {} if start.simulated or given.get("form", FORMS[0]) != FORMS[0] else {"ahead": AHEAD[1]}
+    return {"size": 10, "start": STARTS[0], **ahead, **given}
 
 
 # Section 8: n = 10, |R| from 5 K to 25 K, random first centroids; the product of equation 1 runs over ordered pairs.

@@ -7,6 +7,7 @@ from cccount_dist.options import PARAMETER_IS, Option, Options
 
 STARTS = ("random", "pam")
 FORMS = ("ours", "printed")
+AHEAD = ("apart", "likely")
 
 # Also options of `cccount subcluster` by their own names, and said once for both.
 SIZE = Option("Images of each class.", metavar="N", least=1, rule="at least 1", shown="10")
@@ -27,6 +28,13 @@ class SubclusterParameters(Options):
     ] = 1.0
     scale: Annotated[float, Option("λ of P = exp(-d/λ); 0: guessed from K, then fitted to the answers.", least=0.0)] = 0.0
     form: Annotated[str, Option("ours, or printed: the paper's algorithm 1, up to 6,000 candidates.", choices=FORMS)] = "ours"
+    ahead: Annotated[
+        str,
+        Option(
+            "While answers are awaited: what no open question can tell, or what follows from the likeliest answers.",
+            choices=AHEAD, where={"form": "ours"}, absent=AHEAD[0],
+        ),
+    ] = AHEAD[0]  # fmt: skip
     thresholding: Annotated[
         bool,
         Option("Fill a place at once, with up to q_th questions in a row (appendix B of the paper).", where={"form": "printed"}),

@@ -31,6 +31,7 @@ class Options:
     start: str = "random"  # the first centroids: `random` candidates, as in the paper, or the medoids of the restricted set
     weight: float = 1.0  # of the second part of the cost; 2 is the paper's product over ordered pairs
     scale: float | None = None  # λ; None: guessed from K, then fitted to the answers
+    likely: bool = False  # what is asked while answers are awaited follows from the likeliest ones
 
     def __post_init__(self) -> None:
         if self.start not in STARTS:

@@ -51,6 +51,11 @@ class Selection:
         return self.candidates.items[self.chosen]
 
     @property
+    def places(self) -> int:
+        """K x R: how large it is."""
+        return self._pairs.size
+
+    @property
     def infinite_pairs(self) -> int:
         """How many pairs of centroids are known to be the same, or cannot be told apart by their vectors."""
         return int(self._infinite[:, self.chosen].sum()) // 2

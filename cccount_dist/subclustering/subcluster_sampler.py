@@ -7,11 +7,15 @@ first until it is filled or has had H_bc / H_wc questions: then it waits.
 
 An answer is taken in by itself, so how answers arrive together changes nothing. An answer that is replaced is forgotten, but
 centroids and images that moved because of it stay where they are: others may be asked about than without it. Several questions
-may be open (`waiting.py`).
+may be open: those to which answers cannot imply each other's (`waiting.py`), or with `likely` those that would follow from the
+likeliest answers. Each answer leads to the next question: where two centroids are the same, one of them moves and is compared
+again, so questions that are chosen at once are mostly about centroids which will have moved by then.
 Time O(K² + K n) for a question, O(K R) for each swap; memory O(K (K + R)).
 """
 
+import sys
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +34,8 @@ from storage.errors import InputError
 
 FIRST_FIT, NEXT_FIT = 32, 1.5  # λ is fitted after so many answers, and whenever there are so many times more
 BETWEEN, WITHIN = "between", "within"
+_LIKELY = 0.5  # P(same) from which "same" is the likelier answer
+_MOST_COPIED = 4_000_000  # K x R, about 60 MB; with more classes than that many questions have nothing to do with each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +72,22 @@ class ActiveSubclustering:
 
     def ask(self, limit: int) -> list[Question]:
         questions: list[Question] = []
-        while len(questions) < limit and (planned := self._next()) is not None:
+        chooses = self._as_if_answered() if limit > 0 else self
+        while len(questions) < limit and (planned := chooses._next()) is not None:
             number = len(self._asked)
-            self._asked.append(planned)
-            self._open[pair_of(planned.u, planned.v)] = number
-            self._planned = False
+            self._wait_for(planned, number)
             questions.append(Question(number, planned.u, planned.v, purpose=planned.purpose))
+            if chooses is not self:
+                chooses._wait_for(planned, number)
+                chooses._suppose(number)
+            elif len(questions) < limit:
+                chooses = self._as_if_answered()
         return questions
+
+    def _wait_for(self, planned: Asked, number: int) -> None:
+        self._asked.append(planned)
+        self._open[pair_of(planned.u, planned.v)] = number
+        self._planned = False
 
     def tell(self, answers: Sequence[Answer]) -> None:
         for answer in answers:
@@ -96,6 +111,26 @@ class ActiveSubclustering:
     def conflicts(self) -> list[Conflict]:
         """Answers that contradict earlier ones: kept, and not applied."""
         return self._known.conflicts
+
+    # -- asking ahead -------------------------------------------------------------------------------------------------
+
+    def _as_if_answered(self) -> "ActiveSubclustering":
+        """A copy that goes on with the likeliest answers to the open questions; itself where nothing is open, or it is large.
+
+        Time and memory O(K R) and the images that were checked; vectors and lists are shared.
+        """
+        if not self._options.likely or not self._open or self._selection.places > _MOST_COPIED:
+            return self
+        supposing = deepcopy(self)
+        supposing._fit_at = sys.maxsize  # nothing is learnt from what is only supposed
+        for number in self._open.values():
+            supposing._suppose(number)
+        return supposing
+
+    def _suppose(self, number: int) -> None:
+        likely = np.exp(-self._asked[number].distance / self._selection.scale) >= _LIKELY
+        self._learn(number, SAME if likely else DIFFERENT)
+        self._planned = False
 
     # -- answers ------------------------------------------------------------------------------------------------------
 

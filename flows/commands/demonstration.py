@@ -97,7 +97,7 @@ def demo(directory: str) -> Demonstrated:
 
 
 def write_digits(images: Path, labels: Path, most: int | None = None) -> int:
-    """Write the digits, or so many of them, as PNG files in random order, and their labels as csv; return how many kinds there are."""
+    """Write the digits, or so many, as PNG files in random order, and their labels as csv; return how many kinds there are."""
     import numpy as np
     from PIL import Image
     from sklearn.datasets import load_digits

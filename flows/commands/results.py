@@ -15,7 +15,11 @@ def report(
     campaign: Annotated[str | None, typer.Option(help="Only this campaign.", show_default=False)] = None,
     price: Annotated[
         float | None,
-        typer.Option(metavar="P", help="What a question costs: every report then says what was spent.", show_default=False),
+        typer.Option(
+            metavar="P",
+            help="What a question costs, in your currency: every report then says what was spent.",
+            show_default=False,
+        ),
     ] = None,
     json_: Json = False,
 ) -> None:
@@ -48,10 +52,12 @@ def browse(
 @app.command()
 def baselines(
     workspace: Workspace,
-    seed: Annotated[int, typer.Option(help="Of the first centres of k-means.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the first centres of k-means.")] = 0,
     clusters: Annotated[
         int | None,
-        typer.Option(metavar="K", help="What baselines that must know it are told.", show_default="the labels' number"),
+        typer.Option(
+            metavar="K", help="The number of clusters, for baselines that must know it.", show_default="the labels' number"
+        ),
     ] = None,
     budget: Annotated[
         int | None, typer.Option(metavar="Q", help="Also group, with so many questions that labels answer.", show_default=False)

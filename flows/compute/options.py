@@ -86,7 +86,7 @@ class PreparingOptions(Options):
     compute: Annotated[
         str | None,
         Option(
-            "Where to prepare, for methods that prepare much.", metavar="local|tcp://…|tls://…|PROFILE",
+            "Where to compute what a method prepares before its first question.", metavar="local|tcp://…|tls://…|PROFILE",
             shown="here, unless a cluster pays", part="call", located=_profile_located,
         ),
     ] = None  # fmt: skip

@@ -57,7 +57,7 @@ def export(
     if form not in FORMATS:
         raise InputError(f"--format takes {', '.join(FORMATS)}, not {form!r}")
     if not 1 <= occasion_days <= _MOST_DAYS:
-        raise InputError(f"an occasion has 1 to {_MOST_DAYS:,} days, not {occasion_days}")
+        raise InputError(f"an occasion has at least 1 day, and at most {_MOST_DAYS:,}, not {occasion_days:,}")
     if not 0 <= draws <= MOST_DRAWS:
         raise InputError(f"--draws takes 0 to {MOST_DRAWS:,}, not {draws:,}")
     if draws and form not in _CAPTURES:

@@ -12,14 +12,14 @@ class ReviewOptions(Options):
     """How the page is served."""
 
     host: Annotated[str, Option("Where to listen; others can reach it only if annotators have tokens.")] = "127.0.0.1"
-    port: Annotated[int, Option("0 takes a free one.", least=0, most=65535, rule="between 0 and 65535")] = 8765
-    annotator: Annotated[
-        str | None, Option("Who sits here, while there are no tokens.", metavar="NAME", shown="your user name")
-    ] = None
-    advance: Annotated[bool, Option("Keep new questions ready, in a process of its own.")] = True
+    port: Annotated[int, Option("The port; 0 takes a free one.", least=0, most=65535, rule="between 0 and 65535")] = 8765
+    annotator: Annotated[str | None, Option("Who answers, while nobody has a token.", metavar="NAME", shown="your user name")] = (
+        None
+    )
+    advance: Annotated[bool, Option("Keep new questions ready, in another process.")] = True
     overlap: Annotated[int, Option("How many people see each question.", metavar="1..5")] = 1
-    gold: Annotated[float, Option("Sheets with a known answer.", metavar="SHARE")] = 0.03
-    repeats: Annotated[float, Option("Sheets that the same person answered before.", metavar="SHARE")] = 0.02
+    gold: Annotated[float, Option("Share of the sheets whose answer is known.", metavar="SHARE")] = 0.03
+    repeats: Annotated[float, Option("Share of the sheets that the same person answered before.", metavar="SHARE")] = 0.02
     certificate: Annotated[str | None, Option("TLS certificate.", metavar="FILE")] = None
     key: Annotated[str | None, Option("Its key.", metavar="FILE")] = None
 

@@ -69,7 +69,7 @@ def _facts(method: Method) -> MethodFacts:
 def _described(one: MethodFacts) -> str:
     lines = [f"{one.name}: {one.help}", f"  for cccount {one.kind}; needs {', '.join(one.needs) or 'nothing but the items'}"]
     lines += [f"  published as: {one.paper}"] if one.paper else []
-    lines += ["  nothing may be set about it"] if not one.parameters else ["  --parameter NAME=VALUE:"]
+    lines += ["  it has no parameters"] if not one.parameters else ["  --parameter NAME=VALUE:"]
     for given in one.parameters:
         only = "".join(f", with {name}={value}" for name, value in given.where.items())
         lines.append(f"    {given.name}={_plain(given.default)}  {given.help} ({given.values}{only})")

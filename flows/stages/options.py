@@ -184,10 +184,12 @@ class NeighborsOptions(ComputeOptions):
         int | None,
         Option("Neighbours to keep for each item.", least=1, rule="at least 1", shown="50, fewer in a small collection"),
     ] = None
-    metric: Annotated[str, Option("What similar means.", metavar="cosine|correlation|euclidean", read=_check_metric)] = "cosine"
-    engine: Annotated[str, Option("exact up to some hundred thousand items.", metavar="|".join(ENGINES), read=_check_engine)] = (
-        "exact"
+    metric: Annotated[str, Option("How similarity is measured.", metavar="cosine|correlation|euclidean", read=_check_metric)] = (
+        "cosine"
     )
+    engine: Annotated[
+        str, Option("exact, or approximate: for a million items and more.", metavar="|".join(ENGINES), read=_check_engine)
+    ] = "exact"
     store_similarity: Annotated[bool, Option("Keep all similarities as a blockwise store, too.")] = False
 
     def __post_init__(self) -> None:

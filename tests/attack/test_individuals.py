@@ -51,7 +51,7 @@ def test_strangers_and_other_sites_get_nothing_and_change_nothing(client: httpx.
     assert httpx.post(f"{client.base_url}{HERE}", json=body, timeout=60.0).status_code == 401
     assert client.post(HERE, json=body, headers={"Origin": "https://evil.example"}).status_code == 403
     assert client.post(HERE, content=json.dumps(body), headers={"Content-Type": "text/plain"}).status_code == 415
-    assert client.post(HERE, json=body, headers={"Content-Length": "999999"}, content=b"x" * 999_999).status_code == 413
+    assert client.post(HERE, content=b" " * 999_999, headers=JSON).status_code == 413
     assert read_names(individuals.workspace) == []
 
 
@@ -60,18 +60,19 @@ def test_hostile_corrections_are_refused_and_never_answered_with_a_crash(
 ) -> None:
     long, turned = "x" * 1001, "a\u202eb"
     bodies = [text.encode() for text in HOSTILE]
-    for number, more in enumerate([
+    cases: list[dict[str, object]] = [
         {"individual": 2**53}, {"individual": -1}, {"individual": 1, "text": long}, {"individual": 1, "text": turned},
         {"individual": 1, "others": [2**53] * 5000}, {"individual": 1, "others": list(range(5001))}, {"pictures": [2**53]},
         {"individual": 1, "pictures": [2**53, 0]}, {"undoes": "nothing-1"}, {"individual": 1, "annotator": "ben"}, {},
-    ]):  # fmt: skip
+    ]  # fmt: skip
+    for number, more in enumerate(cases):
         actions = ["merge", "split", "move", "no-animal", "undo", "nothing"]
         actions += ["name", "note"] if "text" in more else []  # without one they take a name away, which is no attack
         bodies += [json.dumps(said(action, number, **more)).encode() for action in actions]
     found = {body[:90]: client.post(HERE, content=body, headers=JSON).status_code for body in bodies}
     assert set(found.values()) <= {400, 422}, found
     assert "Traceback" not in caplog.text
-    for name in ("..", "%2e%2e", "a%00b", "x" * 65, "nobody"):
+    for name in ("%2e%2e", "a%00b", "x" * 65, "nobody"):
         assert client.get(f"/api/{name}/individuals").status_code in (404, 422)
     assert individuals.campaign.ledger.rows() == []
 

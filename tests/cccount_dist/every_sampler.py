@@ -116,8 +116,8 @@ def _random_constraints(collection: Collection) -> Sampler[object]:
     return PresentItems(inside, inputs.present, len(collection.labels))
 
 
-def _subclusters(size: int, start: str, collection: Collection) -> Sampler[object]:
-    options = Options(min(collection.classes, 4), size, seed=3, start=start)
+def _subclusters(size: int, start: str, collection: Collection, *, likely: bool = False) -> Sampler[object]:
+    options = Options(min(collection.classes, 4), size, seed=3, start=start, likely=likely)
     return ActiveSubclustering(draw_candidates(collection.vectors, options), options)
 
 
@@ -181,6 +181,7 @@ def every_sampler() -> Iterator[Variant]:
     yield Variant("hacc-random", _random_constraints)
     for size, start in ((3, "random"), (1, "pam")):
         yield Variant(f"subcluster-{size}-{start}", partial(_subclusters, size, start), own_closure=True, replaces=False)
+    yield Variant("subcluster-likely", partial(_subclusters, 3, "random", likely=True), own_closure=False, replaces=False)
 
 
 def _grouper(name: str, method: str, parameters: Mapping[str, Scalar]) -> Variant:

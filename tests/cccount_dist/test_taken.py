@@ -19,12 +19,13 @@ __all__ = ["labels", "prepared", "workspace"]
 
 SCRATCH = 64 * 2**20  # what does not grow is said generously: compiled kernels of a first run are in it
 LARGE = Size(10_000_000, 1_280, 50, 100, 1_000_000)
-SLOW = (
-    "relocate",
-    "baselines",
-    "cluster --method catalogue",
-    "report of a cluster",
-)  # `python -m tests.measured` measures them, too
+SLOW = ("relocate", "baselines", "cluster --method catalogue", "report of a cluster", "individuals", "export csv", "export coco")
+# `python -m tests.measured` measures those, too
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Watched]:
+    return {one.what: one for one in Made(tmp_path_factory.mktemp("few"), 1_000, 32, 100).commands()}
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +34,13 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Watche
     return {one.what: (one, peak_of(*one.arguments)) for one in made.commands() if one.what not in SLOW}
 
 
+@pytest.mark.parametrize("what", ["init --embeddings", "count --method placing"])
+def test_what_commands_load_is_projected_too(what: str, few: dict[str, Watched]) -> None:
+    """The short form: on a small collection what a command takes is mostly what it imports, and that grows unnoticed."""
+    assert peak_of(*few[what].arguments) <= few[what].projected
+
+
+@pytest.mark.timeout(1800)
 @pytest.mark.skipif("CCCOUNT_TAKEN" not in os.environ, reason="the long form: `make memory`, alone on a Linux machine")
 def test_every_command_takes_what_is_projected_and_at_least_half_of_it(measured: dict[str, tuple[Watched, int]]) -> None:
     found = {what: (taken / 2**20, one.projected / 2**20) for what, (one, taken) in measured.items()}
@@ -85,6 +93,10 @@ COMMANDS = [
     ["gold", "import", "WS", "--file", "in.csv"],
     ["pack", "WS", "--campaign", "count", "--file", "pack.html"],
     ["review", "WS", "--port", "0"],
+    ["individuals", "WS", "--file", "out.csv"],
+    ["individuals", "name", "WS", "0", "Luna"],
+    ["export", "WS", "--format", "csv", "--to", "out"],
+    ["catalogue", "import", "WS", "--file", "known.csv"],
     ["init", "new", "--images", "images"],
     ["init", "new", "--manifest", "images/rows.csv"],
     ["init", "new", "--manifest", "images/rows.jsonl"],
@@ -104,6 +116,7 @@ def test_every_command_that_cannot_have_its_memory_says_so_in_one_line_and_write
     (given / "images/rows.jsonl").write_text('{"path": "0.png"}\n{"path": "1.png"}\n')
     (given / "images/coco.json").write_text('{"images": [], "annotations": []}' + " " * 200_000)
     (given / "in.csv").write_text("question_id,value\n0,same\n")
+    (given / "known.csv").write_text("id,name\n0,Luna\n")
     np.save(given / "more.npy", np.zeros((4, 64), np.float32))
     assert cccount("count", workspace, "--oracle", "labels", "--budget", "5").code == 0
     few = ["--oracle", "labels", "--budget", "5"]

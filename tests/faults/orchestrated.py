@@ -188,6 +188,8 @@ class Orchestrated:
         deadline = time.monotonic() + PATIENCE
         while not ready():
             assert time.monotonic() < deadline, f"waited {PATIENCE:.0f} s in vain for {what}. {self._situation()}"
+            if self.worker.poll() is not None:  # a worker that gave up on its server: `restart` starts it again (infra/)
+                self._start_worker()
             time.sleep(pause)
 
     def _situation(self) -> str:

@@ -120,6 +120,11 @@ class _Jumping(datetime):
     def now(cls, tz: tzinfo | None = None) -> "_Jumping":
         return super().now(tz) + timedelta(seconds=_offset)
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _: Any, handler: Any) -> Any:
+        """For a model that is made only after the clock has jumped."""
+        return handler(datetime)
+
 
 def jump(seconds: float) -> None:
     """Move the clock that our modules read: everything that decides by the time of day sees it."""

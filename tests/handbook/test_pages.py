@@ -14,7 +14,7 @@ import pytest
 
 from cccount_dist.campaign.outcome import Outcome
 from flows.stages.methods import list_methods
-from handbook import commands, jsonfields, registries
+from handbook import commands, dependencies, jsonfields, registries
 from handbook.blocks import DOCS, Block, blocks, every_block
 from handbook.hooks import GENERATED, PROJECT, SECTIONS
 from handbook.spelling import misspelt
@@ -48,7 +48,9 @@ def test_every_command_of_a_page_and_its_options_exist(block: Block) -> None:
             groups = {name.rpartition(" ")[0] for name in known()}
             assert not words or words[0].startswith("--") or f"cccount {words[0]}" in groups, words
             continue
-        options = {name for one in known()[" ".join(["cccount", *words[:depth]])].params for name in (*one.opts, *one.secondary_opts)}
+        options = {
+            name for one in known()[" ".join(["cccount", *words[:depth]])].params for name in (*one.opts, *one.secondary_opts)
+        }
         for word in words[depth:]:
             if word.startswith("--") and word != "--help":
                 assert word.partition("=")[0] in options, f"{block}: {' '.join(words)} has no {word}"
@@ -58,7 +60,11 @@ def test_every_command_of_a_page_and_its_options_exist(block: Block) -> None:
 def test_code_of_a_page_can_be_read_by_its_language(block: Block) -> None:
     if block.language == "python":
         for node in ast.walk(ast.parse(block.text)):
-            if isinstance(node, ast.ImportFrom) and node.module is not None and node.module.startswith(("cccount_dist", "flows", "storage")):
+            if (
+                isinstance(node, ast.ImportFrom)
+                and node.module is not None
+                and node.module.startswith(("cccount_dist", "flows", "storage"))
+            ):
                 module = __import__(node.module, fromlist=["x"])
                 assert all(hasattr(module, name.name) for name in node.names), f"{block}: {ast.unparse(node)}"
     elif block.language == "toml":
@@ -126,6 +132,15 @@ def test_the_reference_has_the_fields_of_every_outcome() -> None:
     assert len(found) > 30
     assert all(issubclass(one, Outcome) and f"## {one.__name__}\n" in page for one in found)
     assert "`estimate`" in page.partition("## CountOutcome\n")[2].partition("\n## ")[0]
+
+
+def test_every_dependency_has_its_reason_licence_and_size() -> None:
+    needed = [
+        dependencies.name_of(one) for one in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    ]
+    page = dependencies.page()
+    assert list(dependencies.WHY) == needed
+    assert all(re.search(rf"^\| {re.escape(name)} \| .* \| \d+\.\d \|$", page, re.MULTILINE) for name in needed)
 
 
 def test_the_words_of_the_pages_are_spelt_right() -> None:

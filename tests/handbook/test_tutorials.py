@@ -51,7 +51,9 @@ class Reader:
             self.run([sys.executable, *words[1:]], block)
 
     def run(self, program: list[str], block: Block) -> None:
-        done = subprocess.run(program, cwd=self.folder, env=environment(), capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(
+            program, cwd=self.folder, env=environment(), capture_output=True, text=True, timeout=120, check=False
+        )
         assert done.returncode == 0, f"{block}\n{done.stderr}"
         self.said = done.stdout
 
@@ -69,5 +71,3 @@ def reader(tmp_path: Path) -> Iterator[Reader]:
 def test_a_tutorial_works_as_it_is_written(page: Path, reader: Reader) -> None:
     for block in blocks(page):
         reader.follow(block)
-
-

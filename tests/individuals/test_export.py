@@ -2,6 +2,7 @@
 
 import csv
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ import pytest
 from cccount_dist.individuals.census import Individuals
 from flows.exchange.catalogue import import_catalogue
 from flows.exchange.export import FORMATS, export
+from storage.collection import collection_table
 from storage.errors import InputError
 from storage.individuals import read_known_pictures
-from tests.individuals.made import make_census
+from storage.workspace import Workspace
+from tests.individuals.made import add_campaign, make_census
 
 
 @pytest.fixture
@@ -108,6 +111,12 @@ def test_what_cannot_be_exported_says_what_to_do(individuals: Individuals, tmp_p
         export(place, "excel", str(tmp_path / "x"))
     with pytest.raises(InputError, match="at least 1 day"):
         export(place, "mark", str(tmp_path / "x"), occasion_days=0)
+    for days in (10**6, 10**12):
+        with pytest.raises(InputError, match="at most 36,600"):
+            export(place, "mark", str(tmp_path / "x"), occasion_days=days)
+    for minutes in (-1.0, float("nan"), float("inf"), 1e300):
+        with pytest.raises(InputError, match="minutes between encounters"):
+            export(place, "csv", str(tmp_path / "x"), gap_minutes=minutes)
     with pytest.raises(InputError, match="secr or mark"):
         export(place, "csv", str(tmp_path / "x"), draws=3)
     with pytest.raises(InputError, match="0 to 1,000"):
@@ -121,3 +130,26 @@ def test_what_cannot_be_exported_says_what_to_do(individuals: Individuals, tmp_p
         "csv", "camtrap-dp", "darwin-core", "secr", "mark", "wildlife-datasets", "fiftyone", "coco", "pairs",
     }  # fmt: skip
     assert not (tmp_path / "x").exists()
+
+
+def test_a_time_that_cannot_be_right_does_not_make_histories_without_end(tmp_path: Path) -> None:
+    table = collection_table(["a", "b"], taken_at=[datetime(1, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)])
+    add_campaign(Workspace.create(tmp_path / "old", table), "groups", [0, 0])
+    with pytest.raises(InputError, match="739,617 occasions, and at most 10,000"):
+        export(str(tmp_path / "old"), "mark", str(tmp_path / "x"))
+
+
+def test_a_link_in_a_package_gives_no_other_file_away_and_a_dangling_one_is_no_free_place(
+    individuals: Individuals, tmp_path: Path
+) -> None:
+    (tmp_path / "secret.json").write_text("secret")
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "datapackage.json").write_text("{}")
+    (package / "observations.csv").write_text("observationID,individualID\np0.jpg,\n")
+    (package / "media.json").symlink_to(tmp_path / "secret.json")
+    with pytest.raises(InputError, match="a link to a file outside the package"):
+        export(individuals.workspace.location, "camtrap-dp", str(tmp_path / "out"), package=str(package))
+    (tmp_path / "out").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="there already"):
+        export(individuals.workspace.location, "csv", str(tmp_path / "out"))

@@ -1,5 +1,6 @@
 """The report shows who was seen, after a count as after a grouping, and writes nothing by that."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -48,8 +49,11 @@ def test_a_report_is_written_again_when_names_or_corrections_changed_in_any_camp
     assert is_current(folder)
     individuals.census()  # who only looks changes nothing that a report shows
     refresh_report(folder)
-    steps = (lambda: other.name(1, "Luna", annotator="ana"), lambda: other.merge(1, [2], annotator="ana"),
-             lambda: other.not_an_animal(5, annotator="ana"))  # fmt: skip
+    steps: tuple[Callable[[], str], ...] = (
+        lambda: other.name(1, "Luna", annotator="ana"),
+        lambda: other.merge(1, [2], annotator="ana"),
+        lambda: other.not_an_animal(5, annotator="ana"),
+    )
     for step in steps:
         told = step()
         assert not is_current(folder)

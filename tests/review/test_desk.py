@@ -12,7 +12,7 @@ from cccount_dist.sampling.ledger import CLOSED, LoggedAnswer
 from cccount_dist.sampling.logged import answers_table
 from cccount_dist.sampling.types import Question
 from storage.errors import InputError
-from storage.handouts import read_waits
+from storage.handouts import Handouts, read_waits
 from tests.review.campaigns import Clock, ask, make_folder, page, pairs, plain_desk, reply
 
 
@@ -249,6 +249,13 @@ def test_how_long_people_had_nothing_to_answer_is_kept_and_reported(tmp_path: Pa
     assert said.endswith("Somebody at the page had nothing to answer 2\N{NO-BREAK SPACE}times: 4.0 s at the longest, 5 s in all.")
     (tmp_path / "damaged").write_bytes(b"no database")
     assert read_waits(tmp_path / "damaged") == read_waits(tmp_path / "absent") == ()
+
+
+def test_reading_how_long_people_waited_leaves_no_file_behind(tmp_path: Path) -> None:
+    book = Handouts(tmp_path / "desk.sqlite")
+    book.close()
+    assert read_waits(book.path) == ()
+    assert [path.name for path in tmp_path.iterdir()] == ["desk.sqlite"]
 
 
 def test_sheets_in_hands_are_about_different_clusters_where_there_are_such(tmp_path: Path) -> None:

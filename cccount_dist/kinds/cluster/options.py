@@ -42,7 +42,7 @@ class ClusterOptions(CampaignOptions):
     error_rate: Annotated[
         float,
         Option(
-            "With labels: lie with this probability; with similarity: deviation of the noise.", metavar="E", least=0.0, most=1.0,
+            "With labels: the share of wrong answers; with similarity: deviation of the noise.", metavar="E", least=0.0, most=1.0,
             part="goal", rule="between 0 and 1",
         ),
     ] = 0.0  # fmt: skip

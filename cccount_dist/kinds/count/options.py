@@ -29,7 +29,9 @@ class CountOptions(CampaignOptions):
     ] = None
     level: Annotated[
         float | None,
-        Option("Level of the interval.", above=0.0, below=1.0, shown="0.95", part="settings", rule="between 0 and 1"),
+        Option(
+            "How sure the interval is: 0.95 is 95 %.", above=0.0, below=1.0, shown="0.95", part="settings", rule="between 0 and 1"
+        ),
     ] = None
     grid: Annotated[int | None, GRID] = None
     wrong_answers: Annotated[str | None, WRONG_ANSWERS] = None

@@ -67,7 +67,8 @@ class CountOutcome(CampaignOutcome):
             lines.append(ahead.said(self._noun))
         if self.state == "stopped" and self.forecast_questions:
             lines.append(
-                f"The budget is used up, the width not reached: about {self.forecast_questions:,} questions in all would do."
+                "The budget is used up before the interval is narrow enough: "
+                f"about {self.forecast_questions:,} questions in all would do."
             )
         if self.contradictions:
             lines.append(

@@ -16,6 +16,10 @@ const number = (value, digits = 0) =>
   value === null || value === undefined ? "–" : value.toLocaleString(undefined, { maximumFractionDigits: digits });
 const percent = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(value < 0.1 ? 1 : 0)} %`);
 const plural = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
+const time = (minutes) => {
+  const whole = Math.round(minutes);
+  return minutes < 90 ? `${number(minutes)} min` : `${number(Math.floor(whole / 60))} h ${String(whole % 60).padStart(2, "0")}`;
+};
 // Counts are whole numbers; an interval grows outwards, so that it never claims more than it knows.
 const whole = (value) => Math.max(1, Math.floor(value + 0.5));
 const floor = (value) => Math.max(1, Math.floor(value + 1e-9));
@@ -188,7 +192,7 @@ function drawFigures(s) {
     [more ? `about ${number(more)}` : null, "answers to go, as far as budget and forecast tell"],
     [`${number(Math.floor(s.spent))} of ${number(s.budget)}`, `of the budget used${effort.pages ? "; a page counts as the pairs that take as long" : ""}`],
     [ahead ? number(s.forecast_questions) : null, `answers in all to the wanted width${width}, by the forecast`],
-    [ahead && s.forecast_hours ? `${number(s.forecast_hours, 1)} h` : null, "of people's time to go, by the forecast"],
+    [ahead && s.forecast_hours ? time(s.forecast_hours * 60) : null, "of people's time to go, by the forecast"],
     [number(s.pending), s.pending === 1 ? "question open" : "questions open"],
     [number(effort.free), "answers for free: they follow from others"],
     [effort.carried ? number(effort.carried) : null, "answers from other campaigns"],
@@ -204,7 +208,7 @@ function costRows({ pairs, pages, costs }) {
   const from = (count) => (count ? `from ${plural(count, "answer")}` : "assumed until it is measured");
   const parts = `${number(costs.page, 1)} s, and ${number(costs.cell, 2)} s a cell and ${number(costs.click, 2)} s a click`;
   const minutes = (costs.pair * pairs + costs.whole_page * pages) / 60;
-  const spent = minutes < 90 ? `${number(minutes)} min` : `${number(minutes / 60, 1)} h`;
+  const spent = time(minutes);
   return [
     [pairs + pages ? spent : null, "of people's time so far"],
     [costs.pairs || !pages ? `${number(costs.pair, 1)} s` : null, `for a pair, ${from(costs.pairs)}`],
@@ -342,7 +346,7 @@ function dispute({ u, v, same, different, said, against }) {
   const word = (value) => (value === 1 ? "same" : "different");
   const lines = said.map(([who, value]) => element("li", {}, element("bdi", {}, who), ` said ${word(value)}`));
   const others = against.map(([a, b, value, who]) =>
-    element("li", { class: "implied" }, element("span", { class: "two small" }, picture(a), picture(b)), element("bdi", {}, who || "somebody"), ` said ${word(value)} of these two`),
+    element("li", { class: "implied" }, element("span", { class: "two" }, picture(a), picture(b)), element("span", {}, element("bdi", {}, who || "somebody"), ` said ${word(value)}`)),
   );
   const about = `items ${u} and ${v}`;
   const decide = (value) => element("button", { type: "button", class: word(value), "aria-label": `${titled(word(value))}: ${about}`, onclick: () => void decision(u, v, value) }, titled(word(value)));

@@ -70,10 +70,22 @@ def _filled(source: Source, package: Path) -> Written:
     sink = io.StringIO(newline="")
     csv.writer(sink, lineterminator=end).writerows(rows)
     mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
-    files = {path.name: read_regular(path) for path in sorted(package.iterdir()) if path.suffix in (".json", ".csv")}
+    files = _files_of(package)
     left = len(source.pictures) - filled
     note = f"{plural(left, 'picture')} of the collection not in the package" if left > 0 else None
     return Written({**files, "observations.csv": mark + sink.getvalue().encode()}, filled, note)
+
+
+def _files_of(package: Path) -> dict[str, bytes]:
+    """The tables of a package as they are; what a link brings in from elsewhere is not the package's to give away."""
+    found = {}
+    for path in sorted(package.iterdir()):
+        if path.suffix in (".json", ".csv"):
+            with reading(path):
+                if not path.resolve().is_relative_to(package.resolve()):
+                    raise InputError(f"{path} is a link to a file outside the package: put the file itself there")
+                found[path.name] = read_regular(path)
+    return found
 
 
 # -- a new package --------------------------------------------------------------------------------------------------------

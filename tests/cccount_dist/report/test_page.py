@@ -28,7 +28,7 @@ def test_the_answer_is_one_sentence_at_the_top() -> None:
 def test_effort_method_and_fingerprints_are_said() -> None:
     text = check(report_page(counted(contradictions=3, unsure=12))).text
     for said in (
-        "5.0 hours", "Nested importance sampling (nis)", "hog, 900 dimensions", "cosine", "b2" * 32, "Seed7", "219, because",
+        "5 hours", "Nested importance sampling (nis)", "hog, 900 dimensions", "cosine", "b2" * 32, "Seed7", "219, because",
         "3: answers that disagree", "12 pairs: those count neither", "cccount 0.1.0 on 2026-11-16 08:30 UTC",
     ):  # fmt: skip
         assert said in text
@@ -138,7 +138,7 @@ def test_sizes_ways_forecast_pages_and_warnings_are_shown() -> None:
     for said in (
         "134 random items show 9 clusters; 2 of them were drawn only once",
         "Take care. The ways to count do not meet <b>.",
-        "About 2,300 answers in all (a page counts as the pairs that take as long), 5.8 hours, would bring it to ±10 %.",
+        "About 2,300 answers in all (a page counts as the pairs that take as long), 5 h 45, would bring it to ±10 %.",
         "100 pairs at 9 s, 40 pages at 30 s",
         "Dotted: clusters seen",
         "Placing random items (placing)",

@@ -21,7 +21,13 @@ from tests.cccount_dist.samplers import Played, blobs, play
 VECTORS, LABELS = blobs((24, 16, 12, 10, 9, 5), noise=0.5)
 CLASSES = 6
 OPTIONS = st.sampled_from(
-    [Options(CLASSES, 4), Options(CLASSES, 3, start="pam", restricted=12), Options(8, 3, seed=2), Options(4, 1, scale=0.5)]
+    [
+        Options(CLASSES, 4),
+        Options(CLASSES, 3, start="pam", restricted=12),
+        Options(8, 3, seed=2),
+        Options(4, 1, scale=0.5),
+        Options(8, 3, likely=True),
+    ]
 )
 
 
@@ -59,6 +65,17 @@ def test_how_questions_are_cut_into_batches_does_not_change_them(options: Option
         drive(one, LabelOracle(LABELS), budget=before)
     asked = [question for batch in batches for question in cut.ask(batch)]
     assert asked == list(whole.ask(sum(batches)))
+
+
+def test_what_lies_ready_is_what_would_be_asked_one_by_one_as_long_as_the_likeliest_answers_come() -> None:
+    """Before: questions that were chosen at once were about centroids that had moved by the time they were answered."""
+    for seed in range(3):
+        options = Options(8, 4, seed=seed, likely=True)
+        one, ahead = sampler(options), sampler(options)
+        for question in ahead.ask(12):
+            assert one.ask(1) == [question]
+            likely = float(np.exp(-one._asked[-1].distance / one._selection.scale) >= 0.5)
+            one.tell([Answer(question.id, question.u, question.v, likely)])
 
 
 @settings(max_examples=15, deadline=None)
