@@ -46,7 +46,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, MadeCensus]:
     np.save(root / "labels.npy", np.array([animal[name] for name in sorted(animal)]))
     place = root / "ws"
     facts: list[str | Path] = ["--place-from", "1", "--times", "exif", "--labels", root / "labels.npy"]
-    facts += ["--side-from", r"_([LR])\.jpg"]
     commands: tuple[list[str | Path], ...] = (
         ["init", place, "--images", root / "photos/season1", *facts],
         ["embed", place, "--encoder", "pixels", "--workers", "1"], ["neighbors", place, "--k", "8", "--workers", "1"],
@@ -64,8 +63,7 @@ def test_what_people_correct_in_two_processes_at_once_goes_out_in_every_format_a
 ) -> None:
     root, census = made
     place, photos = root / "ws", census.of("season1")
-    # Sides are known: those of one animal are not compared, and are listed one by one.
-    truth = groups((photo.id, f"{photo.animal} {photo.side}") for photo in photos)
+    truth = groups((photo.id, photo.animal) for photo in photos)
     individuals = Individuals.open(str(place), "who")
     assert groups((individuals.workspace.collection().ids[i], str(one.individual))
                   for one in individuals.census().individuals for i in one.items) == truth  # fmt: skip
@@ -103,9 +101,7 @@ def test_what_people_correct_in_two_processes_at_once_goes_out_in_every_format_a
                    for line in path.read_bytes().splitlines())  # fmt: skip
     assert exported(out) == dict.fromkeys(exported(out), truth)
     assert Package.from_descriptor(local(out / "camtrap-dp"), basepath=str(out / "camtrap-dp")).validate().valid
-    side = {photo.id: photo.side for photo in photos}
-    assert {row["image_id"]: row["orientation"] for row in rows_of(out / "wildlife-datasets")} == side
-    caught = {(f"{p.animal} {p.side}", p.station, p.taken.date()) for p in photos}
+    caught = {(p.animal, p.station, p.taken.date()) for p in photos}
     assert len((out / "secr/captures.txt").read_text().splitlines()) - 1 == len(caught)
     histories = [line.split()[3] for line in (out / "mark").read_text().splitlines() if line.endswith("1;")]
     assert sum(history.count("1") for history in histories) == len({(animal, day) for animal, _, day in caught})
