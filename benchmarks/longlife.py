@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import psutil
 
 from benchmarks.review import QUIET, annotate, serving
 from cccount_dist import Campaign, Response
@@ -198,16 +199,24 @@ def review(folder: Path, answers: int) -> list[str]:
         began = time.perf_counter()
         times: dict[str, list[float]] = {"answer": [], "answer, as the client sees it": [], "eight sheets": []}
         with serving(place, *QUIET) as url:
-            started = time.perf_counter() - began
+            started, work = time.perf_counter() - began, work_of_children()
             ends = time.monotonic() + SECONDS
             threads = [threading.Thread(target=annotate, args=(url, token, ends, PAUSE, times, [])) for token in tokens]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
+            each = 1000 * (work_of_children() - work) / max(len(times["answer"]), 1)
         late = [statistics.quantiles(times[what], n=100)[98] for what in ("answer", "eight sheets")]
-        rows.append(f"| {given:,} | {started:.1f} s | {late[0]:.1f} ms | {late[1]:.1f} ms | {len(times['answer']):,} |")
+        said = f"{Took(started, work)} | {late[0]:.1f} ms | {late[1]:.1f} ms | {each:.1f} ms | {len(times['answer']):,}"
+        rows.append(f"| {given:,} | {said} |")
     return rows
+
+
+def work_of_children() -> float:
+    """Seconds of a processor that the server and what it started have used so far."""
+    times = [child.cpu_times() for child in psutil.Process().children(recursive=True)]
+    return sum(one.user + one.system for one in times)
 
 
 def main() -> None:
@@ -229,8 +238,8 @@ def main() -> None:
             place = prepared(folder, chosen.items, chosen.dimensions)
             print("\n".join(steps(place, method, chosen.answers, replays=not chosen.no_replays)), flush=True)
         if chosen.review:
-            print("\n| answers before | start of `cccount review` | answer, p99 | eight sheets, p99 | answers |")
-            print("|---:|---:|---:|---:|---:|")
+            print("\n| answers before | start of `cccount review` | answer, p99 | eight sheets, p99 | work an answer | answers |")
+            print("|---:|---:|---:|---:|---:|---:|")
             print("\n".join(review(folder, chosen.review)), flush=True)
     print(f"\nn = {chosen.items:,}, d = {chosen.dimensions}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores at the end.")
 

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from cccount_dist.sampling.ledger import (
     CORRECTION,
     KNOWN,
+    NO_ANIMAL,
     OUTSIDE,
     Ledger,
     LoggedAnswer,
@@ -87,20 +88,22 @@ class OtherCampaign:
             return [row for given in answers_of(table) for row in self._settled(given)]
         source = table.column("source")
         shared = pc.or_(
-            pc.is_in(source, value_set=pa.array(PEOPLE_SOURCES)), pc.starts_with(source, CORRECTION)
+            pc.is_in(source, value_set=pa.array((*PEOPLE_SOURCES, NO_ANIMAL))), pc.starts_with(source, CORRECTION)
         )  # of a simulation nothing is
         return [row for given in answers_of(table.filter(shared)) for row in self._as_they_are(given)]
 
     def _as_they_are(self, row: LoggedAnswer) -> list[LoggedAnswer]:
         asked = row.source in PEOPLE_SOURCES and row.question_id != OUTSIDE and row.question_id not in self._unshared
-        if not (asked or is_correction(row.source)):
+        if row.source == NO_ANIMAL and row.question_id != OUTSIDE:
+            return []  # the answers that the flag gave there; here it gives its own
+        if not (asked or is_correction(row.source) or row.source == NO_ANIMAL):
             return []
         undoes = None if row.undoes is None else self._name(row.undoes)
         return [self._adopted(self._name(row.id), row, row.value, undoes)]
 
     def _settled(self, row: LoggedAnswer) -> list[LoggedAnswer]:
         events = self._ledger.take([row])
-        if is_correction(row.source):
+        if is_correction(row.source) or row.source == NO_ANIMAL:
             return self._as_they_are(row)  # nobody votes on it
         return [adopted for event in events if event.question_id not in self._unshared for adopted in self._follow(row, event)]
 
@@ -123,4 +126,8 @@ class OtherCampaign:
         self, answer_id: str, row: LoggedAnswer, value: float | None, undoes: str | None, event: Answer | None = None
     ) -> LoggedAnswer:
         u, v = (row.u, row.v) if event is None else (event.u, event.v)
+        if row.source == NO_ANIMAL:
+            return LoggedAnswer(
+                answer_id, OUTSIDE, u, v, None, f"{NO_ANIMAL} (campaign {self._folder.name})", row.annotator, undoes
+            )
         return LoggedAnswer(answer_id, OUTSIDE, u, v, value, adopted_source(self._folder.name, row.source), row.annotator, undoes)

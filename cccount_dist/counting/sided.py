@@ -5,10 +5,13 @@ The sum counts an animal that was seen from both sides twice; how many animals t
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
+from cccount_dist.counting.corrected import corrected
 from cccount_dist.counting.result import CountResult, Placed
 from cccount_dist.sampling.methods import Method
 from cccount_dist.sampling.sided import Part, Sided
@@ -35,9 +38,21 @@ class SidedCount(Sided[CountResult]):
 
     def result(self) -> CountResult:
         """Return the sum: errors of the sides are independent, so their squares add up. None until every side has an estimate."""
-        of_sides = {
-            side: found if found is not None else CountResult(1.0, 1.0, 1.0, self._level, 1, 0) for side, _, found in self.own()
-        }
+        return self._sum({side: found for side, _, found in self.own()})
+
+    def kept_to(self, links: Sequence[tuple[int, int, float]]) -> CountResult:
+        """Return the sum with what people corrected by hand respected, on each side."""
+        found: dict[str, CountResult | None] = {}
+        for part in self.parts:
+            own, sampler = None if part.sampler is None else part.sampler.result(), cast("object", part.sampler)
+            if own is not None and isinstance(sampler, Placed):
+                own = corrected(own, sampler.partition(), links, len(part.items))
+            found[part.side] = own
+        return self._sum(found)
+
+    def _sum(self, of_parts: dict[str, CountResult | None]) -> CountResult:
+        alone = CountResult(1.0, 1.0, 1.0, self._level, 1, 0)
+        of_sides = {side: found if found is not None else alone for side, found in of_parts.items()}
         every = list(of_sides.values())
         details = {f"{SIDE}{side}": float(r.estimate) for side, r in of_sides.items() if r.estimate is not None}
         for side, r in of_sides.items():

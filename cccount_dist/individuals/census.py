@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cccount_dist.campaign.campaign import Campaign
 from cccount_dist.campaign.responses import check_annotator, new_id, undo_rows
 from cccount_dist.individuals import numbering, statements
+from cccount_dist.individuals.changes import Change, changes
 from cccount_dist.individuals.numbering import Remembered
 from cccount_dist.individuals.roster import GAP_MINUTES, Described, Facts, Individual, groups_of, joined, roster
 from cccount_dist.individuals.spoken import NO_ANIMAL, kept_to, spoken
@@ -96,6 +97,7 @@ class Individuals:
     merge(into, others), split(individual, pictures), move(picture, to), confirm(individual) : corrections by hand
     not_an_animal(picture), name(individual, text), note(individual, text), decide(picture, other, same)
     undo(id) : take any of these back; each of them returns its id
+    changes() : what is not as it was when they were written last
     write() : individuals.parquet in the results of the campaign
 
     Examples
@@ -171,6 +173,15 @@ class Individuals:
         census = self.census(gap_minutes)
         self.folder.write_table(INDIVIDUALS, individuals_table(census))
         return census
+
+    def changes(self) -> list[Change] | None:
+        """Say what is not as it was when the individuals were written last (`write`); None if they never were.
+
+        `Individuals.open("census").changes()`
+        """
+        with self._lock:
+            before = {row["individual"]: row["items"] for row in self.folder.read_table(INDIVIDUALS).to_pylist()}
+            return changes(before, self.census(remember=False).individuals) if before else None
 
     # -- corrections ------------------------------------------------------------------------------------------------------
 

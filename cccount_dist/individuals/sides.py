@@ -5,7 +5,9 @@ a correction by hand. Time and memory: a census.
 """
 
 from collections import Counter
+from dataclasses import replace
 
+from cccount_dist.campaign.sidesread import sides_of
 from cccount_dist.campaign.sidewords import OneSide, SideFigures
 from cccount_dist.counting.result import CountResult
 from cccount_dist.counting.sided import SIDE
@@ -37,6 +39,16 @@ def side_figures(folder: CampaignFolder, counted: CountResult | None = None) -> 
     least = max(one.low for one in of_side.values())
     most = sum(one.high for one in of_side.values())
     return SideFigures(of_side=of_side, least=least, most=most, joined=seen.joined, grouped=False)
+
+
+def sides_now(folder: CampaignFolder) -> SideFigures | None:
+    """Return the figures of the last step with what joins sides by now; None for a campaign that does not keep sides apart."""
+    stored = sides_of(folder)
+    if stored is None:
+        return None
+    census = Individuals(folder).census(remember=False)
+    found = of_census(census, folder.workspace.collection().sides(), seed=folder.settings().seed, level=folder.settings().level)
+    return found if stored.grouped else replace(stored, joined=found.joined)
 
 
 def of_census(census: Census, sides: list[str | None], *, seed: int = 0, level: float = 0.95) -> SideFigures:
@@ -80,4 +92,4 @@ def set_side(workspace: Workspace, items: list[int], side: str | None) -> dict[i
     return before
 
 
-__all__ = ["of_census", "set_side", "side_figures"]
+__all__ = ["of_census", "set_side", "side_figures", "sides_now"]

@@ -17,7 +17,6 @@ from cccount_dist.individuals.roster import Said
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.ledger import (
     EPOCH,
-    FLAG,
     INFERRED,
     OUTSIDE,
     LoggedAnswer,
@@ -27,6 +26,7 @@ from cccount_dist.sampling.ledger import (
     is_firm,
     is_flag,
 )
+from cccount_dist.sampling.ledger import NO_ANIMAL as FLAGGED
 from cccount_dist.sampling.questions.registry import question_kind
 from cccount_dist.sampling.types import DIFFERENT, SAME
 from storage.collection import Collection
@@ -34,7 +34,6 @@ from storage.individuals import read_known_pairs
 from storage.workspace import Workspace
 
 NO_ANIMAL = "not an animal"
-_NO_ANIMAL = f"{FLAG}: {NO_ANIMAL}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ def spoken(workspace: Workspace, campaign: Campaign, others: Sequence[Campaign])
     corrections = [(row.at or 0, name, row) for name, rows in [(campaign.name, own), *((o.name, o.ledger.rows()) for o in others)]
                    for row in rows if is_correction(row.source)]  # fmt: skip
     corrections.sort(key=lambda one: one[0])  # stable: rows of one correction stay together
-    flags = {row.u for rows in [own, *(other.ledger.rows() for other in others)] for row in rows if row.source == _NO_ANIMAL}
+    flags = {row.u for rows in [own, *(other.ledger.rows() for other in others)] for row in rows if row.source == FLAGGED}
     said = [
         Said(row.u, row.v, float(row.value or 0.0), row.annotator)
         for row in own

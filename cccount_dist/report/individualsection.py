@@ -5,9 +5,9 @@ Reads only. Time: the collection and the answers; of the pictures, one is in mem
 
 from cccount_dist.campaign.noun import Noun
 from cccount_dist.campaign.progress import Progressing, silent
-from cccount_dist.campaign.sidesread import sides_of
 from cccount_dist.individuals.census import Census, Individuals
 from cccount_dist.individuals.roster import ALONE, Individual
+from cccount_dist.individuals.sides import sides_now
 from cccount_dist.report.collected import pictures_of
 from cccount_dist.report.facts import Seen, Thumbnail
 from cccount_dist.report.markup import Html, element, joined, name_of
@@ -15,6 +15,7 @@ from cccount_dist.report.wording import plural
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
 
+_MOST_CHANGES = 20
 MOST = 36  # that are shown: named ones first, then those with most pictures
 STYLE = """
 .people { display: grid; grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); gap: 0.8rem; margin: 0; padding: 0;
@@ -36,7 +37,22 @@ def seen_individuals(folder: CampaignFolder, collection: Collection, progress: P
     order = sorted(census.individuals, key=lambda one: (one.name is None, -one.photos, one.individual))[:MOST]
     pictures = pictures_of([one.key_item for one in order], collection, progress)
     shown = [(one, pictures[one.key_item]) for one in order]
-    return Seen(shown, len(census.individuals), census.complete, sides_of(folder), _beside(census))
+    return Seen(
+        shown,
+        len(census.individuals),
+        census.complete,
+        sides_now(folder),
+        " ".join(filter(None, [_beside(census), _changed(opened)])),
+    )
+
+
+def _changed(opened: Individuals) -> str:
+    """What changed since the individuals were listed last; nothing if they never were, or nothing did."""
+    found = opened.changes()
+    if not found:
+        return ""
+    shown = "; ".join(f"{one.title}: {one.what} ({plural(len(one.pictures), 'picture')})" for one in found[:_MOST_CHANGES])
+    return f"Changed since they were listed last: {shown}{'; …' if len(found) > _MOST_CHANGES else ''}."
 
 
 def _beside(census: Census) -> str:

@@ -146,7 +146,8 @@ class Desk:
                 for sheet in held:
                     for question_id, _ in sheet.candidates:
                         holders.setdefault(question_id, set()).add(sheet.annotator)
-                fresh = self._queue.sheets(annotator, holders, self._others(annotator, microseconds(now)), before_them)
+                others = self._others(annotator, microseconds(now))
+                fresh = self._queue.sheets(annotator, holders, others, before_them, has_some=bool(taken))
                 for _ in range(min(count, self._fair_share(held)) - len(taken)):
                     following = self._checks.next(annotator, holders) or _from_queue(next(fresh, None), annotator)
                     if following is None:
@@ -204,7 +205,7 @@ class Desk:
 
     def asks_again(self, annotator: str, question_id: int, u: int, v: int) -> bool:
         """Whether somebody is asked about a pair that they answered before, and not to see how steady they are."""
-        return question_id < CHECKS_FROM and (annotator, *pair_of(u, v)) in self._reading.seen
+        return question_id < CHECKS_FROM and self._reading.seen.get((annotator, *pair_of(u, v)), question_id) != question_id
 
     def attendance(self) -> tuple[int, int]:
         """How many people are answering, and how many sheets they lack in all to the fewest with which nobody waits."""

@@ -62,14 +62,17 @@ class Queue:
         holders: Mapping[int, Collection[str]],
         others: Collection[str] = (),
         before_them: Mapping[tuple[int, int], int] = MappingProxyType({}),
+        *,
+        has_some: bool = False,
     ) -> Iterator[list[Question]]:
         """Go through what this person may be asked now, a question or a page at a time.
 
         A pair that they answered before goes to somebody of the `others`, who are at work now, too; only where nobody is who has
-        not seen it, it comes to them again, last of all. So does a pair that lies before them by another number (`before_them`:
-        pair -> that number). Sheets that people have at the same time are about different clusters
-        as long as there are such: what one of them says may make the other needless. Of questions about the same two sets of
-        items that are known to be one each, the later ones wait until the others are through: most of them follow from the first.
+        not seen it, it comes to them again, when they have nothing else to answer (`has_some`: they have): somebody else may come
+        meanwhile. So does a pair that lies before them by another number (`before_them`: pair -> that number).
+        Sheets that people have at the same time are about different clusters as long as there are such: what one of them says may
+        make the other needless. Of questions about the same two sets of items that are known to be one each, the later
+        ones wait until the others are through: most of them follow from the first.
         """
         questions, seen = self._reading.questions, self._reading.seen
         later: list[int] = []
@@ -92,7 +95,7 @@ class Queue:
                         continue
                     clusters.add(cluster)
                 yield page
-            elif (annotator, *_pair(question)) in seen or before_them.get(_pair(question), question_id) != question_id:
+            elif self._is_known(question, seen.get((annotator, *_pair(question))), before_them.get(_pair(question))):
                 if all((other, *_pair(question)) in seen for other in others):
                     later.append(question_id)
             elif (pair := self._sets(question)) in sets and question_id not in self._doubted:
@@ -102,7 +105,14 @@ class Queue:
                 sets.add(pair)
                 yield [question]
         yield from crowded
-        yield from ([questions[i]] for i in (*follow, *later))
+        yield from ([questions[i]] for i in follow)
+        if not (has_some or shown or crowded or follow):
+            yield from ([questions[i]] for i in later[:1])
+
+    @staticmethod
+    def _is_known(question: Question, *numbers: int | None) -> bool:
+        """Whether somebody had the pair by another number; what they took back themselves is asked as if it had not been."""
+        return any(number not in (None, question.id) for number in numbers)
 
     def _sets(self, question: Question) -> tuple[int, int]:
         """What the two items of a question stand for, as far as their sets are known; themselves where nothing would follow."""

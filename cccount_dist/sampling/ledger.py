@@ -22,6 +22,7 @@ from cccount_dist.sampling.types import DIFFERENT, SAME, Answer, Question, Withd
 
 INFERRED = "inferred"
 FLAG = "flag"  # somebody found the picture of an item useless: what is asked about it is answered unsure, by nobody
+NO_ANIMAL = f"{FLAG}: not an animal"  # a flag that holds in every campaign of the workspace
 REPEAT = "repeat"  # an answer to a pair that the same person had answered before: it says how steady a person is
 GOLD = {SAME: "gold same", DIFFERENT: "gold different"}  # an answer to a pair whose answer was known: the source says which
 EPOCH = "epoch"  # what was answered before another sampler took over, said again to it: "epoch ID", by nobody (`epochs.py`)

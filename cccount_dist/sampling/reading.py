@@ -23,7 +23,7 @@ class Reading:
         self.ledger = Ledger(folder.settings().overlap or 1)
         self.questions: list[Question] = []
         self.changed: set[int] = set()  # questions whose votes or answers changed; whoever makes use of it empties it
-        self.seen: set[tuple[str, int, int]] = set()  # who answered which pair (the smaller item first)
+        self.seen: dict[tuple[str, int, int], int] = {}  # who answered which pair (smaller item first) -> number of the first
         self.votes = 0  # of people on questions of this campaign
         self.page_size = 1  # questions on the largest page so far
         self.page_kind = SAME_QUESTION.name  # of the questions on the last page
@@ -61,7 +61,8 @@ class Reading:
         self.changed.update(event.question_id for event in self.ledger.take(new))
         self.changed.update(row.question_id for row in new)
         self.votes += sum(row.is_vote and row.undoes is None and row.question_id != OUTSIDE for row in new)
-        self.seen.update((row.annotator, min(row.u, row.v), max(row.u, row.v)) for row in new)
+        for row in new:
+            self.seen.setdefault((row.annotator, min(row.u, row.v), max(row.u, row.v)), row.question_id)
         self.changed.discard(OUTSIDE)
         return new
 

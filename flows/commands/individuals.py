@@ -68,6 +68,35 @@ def list_(
 
 
 @individuals_app.command()
+def changes(workspace: Workspace, campaign: Campaign = None, json_: Json = False) -> None:
+    """Say what changed since the individuals were listed last: who is new, seen again, joined, parted.
+
+    To be looked at after `cccount extend` and the steps behind it; `cccount individuals census` then writes the present list.
+
+    Example: cccount individuals changes census
+    """
+    from flows.exchange.individuals import changed_individuals
+
+    show(changed_individuals(workspace, campaign), json_)
+
+
+@individuals_app.command()
+def side(
+    workspace: Workspace,
+    shown: Annotated[str, typer.Argument(metavar="SIDE", help="left, right, other; unknown for none.", show_default=False)],
+    pictures: Annotated[list[str], typer.Argument(metavar="PICTURES...", help="Ids of pictures.", show_default=False)],
+    json_: Json = False,
+) -> None:
+    """Say which side of the animal pictures show. Pictures of different sides are not compared from the next step on.
+
+    Example: cccount individuals side census left a/017.jpg a/020.jpg
+    """
+    from flows.exchange.individuals import set_sides
+
+    show(set_sides(workspace, shown, pictures), json_)
+
+
+@individuals_app.command()
 def name(
     workspace: Workspace,
     individual: Who,

@@ -62,7 +62,8 @@ def open_client(
 def _local_cluster(workers: int, memory_limit: str | None) -> Iterator[distributed.LocalCluster]:
     limit = memory_bytes(memory_limit)
     with _deaf_to_interrupts():
-        # A nanny that is told to stop while its worker starts logs at warning level: not the user's business.
+        # A nanny that is told to stop while its worker starts logs a warning, and a worker whose scheduler has ended while it said that
+        # it lives an error with its traceback: not the user's business. What goes wrong in a task comes back with the task.
         try:
             cluster = distributed.LocalCluster(
                 n_workers=workers,
@@ -72,7 +73,7 @@ def _local_cluster(workers: int, memory_limit: str | None) -> Iterator[distribut
                 scheduler_kwargs={
                     "dashboard_address": ":0"
                 },  # or else it asks for port 8787 all the same, and warns if it is taken
-                silence_logs=logging.ERROR,
+                silence_logs=logging.CRITICAL,
             )
         except (
             RuntimeError,

@@ -6,7 +6,7 @@ campaign knows it from its next step on: pictures of one individual are the same
 used is named with its line, the others are kept; nothing is half imported. Time: the rows, and the pairs of individuals.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from cccount_dist.campaign.inputs import neighbor_lists
 from cccount_dist.embedding.address import Address, Box
 from cccount_dist.room import Size
 from cccount_dist.sampling.constraints import Constraints
@@ -29,7 +30,7 @@ from storage.errors import InputError
 from storage.individuals import PAIRS_KEY, add_known
 from storage.nameentries import check_text
 from storage.reading import reading
-from storage.schema import KNOWN_PAIRS, KNOWN_PICTURES
+from storage.schema import KNOWN_PAIRS, KNOWN_PICTURES, NEIGHBOR_INDEX
 from storage.workspace import Workspace
 
 PICTURES = ("id", "picture", "path", "file", "filename", "observationid", "mediaid", "image_id")
@@ -38,7 +39,7 @@ SIDES = ("side", "orientation", "viewpoint")
 PAIRS = ("id_u", "id_v", "value")
 BOXES = "two boxes of one picture"  # what campaigns say where it came from
 MOST_OVERLAP = 0.5  # of the smaller box, from which on two boxes may be one animal
-MOST = 600  # individuals: each differs from each, which is written down pair by pair
+MOST = 600  # individuals of which each differs from each, pair by pair; of more only those that look alike
 _LONGEST_NAME, _LONGEST_ORIGIN = 80, 255
 _OBSERVATIONS = "observations.csv"  # of a Camtrap DP package
 _EXPECTED = "a picture (id or path) and a name (name or identity) in each row, or id_u, id_v and value (same or different)"
@@ -102,7 +103,7 @@ def import_catalogue(workspace: str, file: str) -> CatalogueImported:
     counts: dict[str, int] = {}
 
     def add(known: pa.Table, pairs: pa.Table) -> tuple[pa.Table, pa.Table]:
-        return _added(found, origin, known, pairs, opened.collection().ids, counts)
+        return _added(found, origin, known, pairs, opened, counts)
 
     add_known(opened, add)
     return CatalogueImported(file=file, rejected=sorted(found.rejected, key=lambda row: row.line), **counts)
@@ -122,7 +123,7 @@ def import_boxes(workspace: str) -> CatalogueImported:
             if one.percent == other.percent and overlap(one, other) < MOST_OVERLAP:
                 found.pairs[u, v] = DIFFERENT
     counts: dict[str, int] = {}
-    add_known(opened, lambda known, pairs: _added(found, BOXES, known, pairs, opened.collection().ids, counts))
+    add_known(opened, lambda known, pairs: _added(found, BOXES, known, pairs, opened, counts))
     return CatalogueImported(file=BOXES, rejected=[], **counts)
 
 
@@ -227,9 +228,10 @@ def _note_pair(found: _Found, row: Row, pictures: Pictures) -> None:
 
 
 def _added(
-    found: _Found, origin: str, known: pa.Table, pairs: pa.Table, ids: list[str], counts: dict[str, int]
+    found: _Found, origin: str, known: pa.Table, pairs: pa.Table, opened: Workspace, counts: dict[str, int]
 ) -> tuple[pa.Table, pa.Table]:
     """What is there, with what is new behind it; all or nothing: `InputError` if the whole would contradict itself."""
+    ids = opened.collection().ids
     pictures = {row["item"]: row for row in known.to_pylist()}
     there = pairs.to_pylist()
     truth = Constraints()
@@ -245,12 +247,8 @@ def _added(
     keys: dict[str, int] = {}
     for row in [*pictures.values(), *new]:
         keys.setdefault(row["name"], row["item"])
-    if len(keys) > MOST:
-        raise InputError(
-            f"{len(keys):,} individuals: a catalogue has at most {MOST}; import the rest as pairs (id_u, id_v, value)"
-        )
     rows: list[dict[str, object]] = []
-    for u, v, value in _said(found, keys, new):
+    for u, v, value in _said(found, keys, new, _apart(keys, {**pictures, **{int(str(row["item"])): row for row in new}}, opened)):
         before = truth.known(u, v)
         if before is None:
             truth.add(u, v, value, f"new {len(rows)}")
@@ -264,13 +262,35 @@ def _added(
     return all_pictures, pa.Table.from_pylist([*there, *rows], KNOWN_PAIRS.schema)
 
 
-def _said(found: _Found, keys: Mapping[str, int], new: Sequence[Mapping[str, object]]) -> Iterator[tuple[int, int, float]]:
+def _apart(keys: Mapping[str, int], known: Mapping[int, Mapping[str, object]], opened: Workspace) -> Iterable[tuple[int, int]]:
+    """Pictures that stand for two individuals which differ: all pairs of few; of many those that look alike, for pairs grow with
+    the square of the individuals, in every campaign's log, and others are hardly asked about."""
+    if len(keys) <= MOST:
+        return combinations(keys.values(), 2)
+    if not opened.has_array(NEIGHBOR_INDEX):
+        raise InputError(
+            f"{len(keys):,} individuals: of more than {MOST} only those that look alike are said to differ (all pairs would be "
+            f"{len(keys) * (len(keys) - 1) // 2:,} rows in the log of each campaign): run `cccount embed` and "
+            "`cccount neighbors` first, then import them"
+        )
+    lists, near = neighbor_lists(opened), set[tuple[int, int]]()
+    for item, row in known.items():
+        for other in lists[item].tolist() if item < len(lists) else ():
+            if other in known and known[other]["name"] != row["name"]:
+                u, v = keys[str(row["name"])], keys[str(known[other]["name"])]
+                near.add((min(u, v), max(u, v)))
+    return sorted(near)
+
+
+def _said(
+    found: _Found, keys: Mapping[str, int], new: Sequence[Mapping[str, object]], apart: Iterable[tuple[int, int]]
+) -> Iterator[tuple[int, int, float]]:
     """What the file says about pairs: those of one individual are the same, those of two differ."""
     for row in new:
         key, item = keys[str(row["name"])], int(str(row["item"]))
         if key != item:
             yield key, item, SAME
-    for u, v in combinations(keys.values(), 2):
+    for u, v in apart:
         yield u, v, DIFFERENT
     for (u, v), value in found.pairs.items():
         yield u, v, value

@@ -5,14 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from cccount_dist.campaign.outcome import Outcome, for_words, optional
+from cccount_dist.campaign.noun import noun_of
+from cccount_dist.campaign.outcome import Outcome, for_words, optional, plain_fields
 from cccount_dist.individuals.census import Census, Individuals
 from cccount_dist.individuals.roster import ALONE, Individual
+from cccount_dist.individuals.sides import set_side, sides_now
 from cccount_dist.sampling.questions.same import SAME_QUESTION
 from cccount_dist.sampling.types import DIFFERENT, SAME
 from flows.exchange.csvfiles import csv_bytes
 from storage.errors import InputError
 from storage.objects import explained
+from storage.workspace import Workspace
 
 COLUMNS = (
     "individual", "name", "photos", "encounters", "first_seen", "last_seen", "places", "sides", "key_photo", "checked", "sure",
@@ -35,6 +38,8 @@ class Listed(Outcome):
     missing: Sequence[str] | None = optional()  # … and whom no new picture shows
     file: str | None = optional()
     census: Census | None = for_words()  # noqa: RUF009 (a field)
+    sides: Mapping[str, object] | None = optional()  # the count for each side and for animals, where sides are kept apart
+    side_words: Sequence[str] = ()
 
     def words(self) -> str:
         found = self.census.individuals if self.census is not None else []
@@ -52,7 +57,10 @@ class Listed(Outcome):
             some = f": {', '.join(self.missing[:10])}{' …' if len(self.missing) > 10 else ''}" if self.missing else ""
             against = f"{len(self.seen_again):,} seen again, {len(self.new):,} new, {len(self.missing):,} missing{some}"
             lines.append(f"Beside the catalogue: {against}.")
-        return "\n".join([*lines, self.file or self.table])
+        return "\n".join([*lines, *self.side_words, self.file or self.table])
+
+    def json(self) -> dict[str, object]:
+        return {name: value for name, value in plain_fields(self).items() if name != "side_words"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +82,7 @@ def list_individuals(workspace: str, campaign: str | None, file: str | None, gap
     if path is not None and path.suffix.lower() != ".csv":
         raise InputError(f"--file takes a .csv file, not {file!r}; individuals.parquet is written in any case")
     census = opened.write(gap_minutes)
-    rows = individual_rows(census)
+    rows, sides = individual_rows(census), sides_now(opened.folder)
     if path is not None:
         write_csv(path, rows, COLUMNS)
     return Listed(
@@ -88,6 +96,8 @@ def list_individuals(workspace: str, campaign: str | None, file: str | None, gap
         missing=census.missing if census.known else None,
         file=file,
         census=census,
+        sides=None if sides is None else sides.json(),
+        side_words=() if sides is None else sides.words(noun_of(opened.folder.goal()))[1:],
     )
 
 
@@ -153,6 +163,68 @@ def _line(one: Individual) -> str:
     photos = f"{one.photos:,} picture{'' if one.photos == 1 else 's'}"
     sure = "" if one.sure == ALONE else f"; {one.sure}"
     return f"{one.individual:>5}{name}: {photos}{met}{seen}{where}{sure}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed(Outcome):
+    """What is not as it was when the individuals were listed last."""
+
+    campaign: str
+    changes: Sequence[Mapping[str, object]]
+    listed_before: bool
+
+    def words(self) -> str:
+        if not self.listed_before:
+            return f"The individuals of campaign {self.campaign} were never listed: do it once, changes count from then."
+        lines = [_changed_line(one) for one in self.changes[:_MOST_LINES]]
+        if (more := len(self.changes) - len(lines)) > 0:
+            lines.append(f"… and {more:,} more changes: --json has all of them.")
+        said = f"{len(self.changes):,} change{'' if len(self.changes) == 1 else 's'}" if self.changes else "Nothing changed"
+        return "\n".join([*lines, f"{said} since the individuals were listed last (campaign {self.campaign})."])
+
+
+def _changed_line(one: Mapping[str, object]) -> str:
+    pictures = one["pictures"]
+    ids = pictures if isinstance(pictures, list) else []
+    shown = ", ".join(map(str, ids[:3])) + (" …" if len(ids) > 3 else "")
+    return f"{one['title']}: {one['what']}, {len(ids):,} picture{'' if len(ids) == 1 else 's'} ({shown})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SidesSet(Outcome):
+    """Which side pictures show now."""
+
+    side: str | None
+    pictures: int
+    before: Mapping[str, str | None]
+
+    def words(self) -> str:
+        shown = f"{self.pictures:,} picture{' shows' if self.pictures == 1 else 's show'}"
+        what = f"the side {self.side}" if self.side else "no known side"
+        return f"{shown} {what}. Campaigns take it up at their next step; what people answered stays known."
+
+
+def set_sides(workspace: str, side: str, pictures: Sequence[str]) -> SidesSet:
+    """Say which side pictures show."""
+    opened = Workspace.open(workspace)
+    known = {name: item for item, name in enumerate(opened.collection().ids)}
+    if strange := [name for name in pictures if name not in known]:
+        raise InputError(f"there is no picture {strange[0]!r} in the collection: a picture is named by its id")
+    said = None if side == "unknown" else side
+    before = set_side(opened, [known[name] for name in pictures], said)
+    ids = opened.collection().ids
+    return SidesSet(side=said, pictures=len(before), before={ids[item]: one for item, one in before.items()})
+
+
+def changed_individuals(workspace: str, campaign: str | None) -> Changed:
+    """Say what changed since the last list, which stays as it is."""
+    opened = Individuals.open(workspace, campaign)
+    found, ids = opened.changes(), opened.workspace.collection().ids
+    rows = [
+        {"individual": one.individual, "title": one.title, "what": one.what, "pictures": [ids[item] for item in one.pictures]}
+        for one in found or ()
+    ]
+    return Changed(campaign=opened.folder.name, changes=rows, listed_before=found is not None)
 
 
 # -- corrections ----------------------------------------------------------------------------------------------------------

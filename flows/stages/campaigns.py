@@ -3,7 +3,7 @@
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cccount_dist.campaign.advancing import advance, method_of, start
@@ -126,8 +126,16 @@ def status(workspace: str, campaign: str | None = None) -> Statuses:
     require_for("status", opened, campaign)
     names = opened.campaigns() if campaign is None else [campaign]
     found = [Campaign(CampaignFolder(opened, name)).status() for name in names]
+    found = [one if one.sides_found is None else _with_sides(one, CampaignFolder(opened, one.campaign)) for one in found]
     made = made_so_far(opened)
     return Statuses(found, made, next_command(workspace, made, found, missing_input(opened)))
+
+
+def _with_sides(one: CampaignStatus, folder: CampaignFolder) -> CampaignStatus:
+    """The status with what joins sides by now: a catalogue that came later, a correction by hand."""
+    from cccount_dist.individuals.sides import sides_now
+
+    return replace(one, sides_found=sides_now(folder))
 
 
 def refresh_reports(workspace: str, campaigns: Sequence[str]) -> Reported:

@@ -758,6 +758,18 @@ def packages() -> Iterator[Case]:
             yield Case("package", f"{what} as {name}", partial(package, more={}, odd=(name, make)))
 
 
+PLACES = [{"place": f"ford {n}", "latitude": -3.5 + n, "longitude": 29.8, "start": "2026-01-01"} for n in range(3)]
+
+
+def places() -> Iterator[Case]:
+    """Where cameras are, for formats that need coordinates."""
+    for seed in range(10 * ROUNDS):
+        yield Case("places", f"changed {seed}", file("a.json", as_json(mutated(PLACES, seed))))
+    yield from _tables("places", PLACES)
+    for name, cells in {"beyond the pole": "91,0", "endless": "1e400,0", "none": "nan,nan", "words": "north,=1+1"}.items():
+        yield Case("places", f"csv: {name}", file("a.csv", f"place,latitude,longitude\nford,{cells}\n"))
+
+
 JOB = """workspace = "census"
 [collection]
 images = "photos"
@@ -835,4 +847,5 @@ READERS: dict[str, Callable[[], Iterator[Case]]] = {
     "jobs": jobs,
     "catalogues": catalogues,
     "packages": packages,
+    "places": places,
 }

@@ -9,6 +9,7 @@ import pytest
 from cccount_dist.embedding.images import UnreadableImageError, load_image
 from flows.exchange.catalogue import import_catalogue
 from flows.exchange.export import export
+from flows.exchange.places import read_places
 from flows.stages.jobfile import Job
 from storage.errors import CccountError
 from tests.attack.corpus import (
@@ -19,6 +20,7 @@ from tests.attack.corpus import (
     KNOWN,
     NO_FILES,
     PACK,
+    PLACES,
     READERS,
     Case,
     as_json,
@@ -61,6 +63,7 @@ READ: dict[str, Callable[[Path, Path], None]] = {
     "gold": lambda given, home: void(import_gold(str(home.parent / "asked"), str(given))),
     "job": lambda given, _: void(Job.from_file(given)),
     "catalogue": lambda given, home: void(import_catalogue(str(home.parent / "asked"), str(given))),
+    "places": lambda given, _: void(read_places(given)),
     "package": lambda given, home: void(
         export(str(home.parent / "asked"), "camtrap-dp", str(home / "out"), campaign="groups", package=str(given))
     ),
@@ -106,6 +109,7 @@ WHOLE: dict[str, Case] = {
     "gold": Case("gold", "whole", file("a.json", as_json(GOLD))),
     "job": Case("job", "whole", file("job.toml", JOB)),
     "catalogue": Case("catalogue", "whole", file("a.json", as_json(KNOWN))),
+    "places": Case("places", "whole", file("a.json", as_json(PLACES))),
     "package": next(case for case in READERS["packages"]() if case.name == "whole"),
 }
 

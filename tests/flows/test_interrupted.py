@@ -3,6 +3,7 @@
 `CCCOUNT_INTERRUPTS=50` is the long form.
 """
 
+import logging
 import os
 import shutil
 import signal
@@ -17,6 +18,7 @@ import pytest
 from PIL import Image
 
 from flows.commands.interrupt import LINE
+from flows.compute.clients import open_client
 from tests.flows.calls import initialise
 from tests.flows.conftest import cccount, environment
 
@@ -86,3 +88,15 @@ def test_ctrl_c_ends_a_command_that_needs_no_cluster(places: dict[str, list[str]
         code = process.wait(60)
         said.seek(0)
         assert (code, said.read().splitlines()[-1:]) == (130, [LINE])
+
+
+def _loudest() -> list[int]:
+    return [handler.level for handler in logging.getLogger("distributed").handlers]
+
+
+def test_a_worker_whose_scheduler_ended_says_nothing() -> None:
+    """Ctrl-C in `embed` while a worker was telling the scheduler that it lives: forty lines of traceback."""
+    with open_client("local", workers=1) as client:
+        (levels,) = client.run(_loudest).values()
+    assert levels
+    assert min(levels) >= logging.CRITICAL

@@ -41,7 +41,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, MadeCensus]:
     """The first season of a made census, grouped by right answers to a few questions."""
     root = tmp_path_factory.mktemp("census")
-    census = make_census(root / "photos", 5, seed=4, encounters=2.0, burst=2)
+    census = make_census(root / "photos", 4, seed=0, encounters=1.5, burst=2)
     animal = {photo.id: photo.animal for photo in census.of("season1")}
     np.save(root / "labels.npy", np.array([animal[name] for name in sorted(animal)]))
     place = root / "ws"
@@ -49,7 +49,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, MadeCensus]:
     commands: tuple[list[str | Path], ...] = (
         ["init", place, "--images", root / "photos/season1", *facts],
         ["embed", place, "--encoder", "pixels", "--workers", "1"], ["neighbors", place, "--k", "8", "--workers", "1"],
-        ["cluster", place, "--campaign", "who", "--oracle", "labels", "--budget", "600"],
+        ["cluster", place, "--campaign", "who", "--oracle", "labels", "--budget", "200"],
     )  # fmt: skip
     for command in commands:
         shown = cccount(*command)

@@ -55,6 +55,7 @@ def test_a_person_finds_names_splits_merges_and_takes_back(browser: Browser, ser
         page.locator("dialog li button").first.click()
         expect(page.locator(".pick")).to_have_count(6)
         page.goto(f"{server.url}/individuals#8")
+        expect(page.locator("h1:visible")).to_have_text("Individual 8")
         page.get_by_role("button", name="Merge with …").click()
         page.locator("dialog input").fill("individual 9")
         page.locator("dialog li button").first.click()

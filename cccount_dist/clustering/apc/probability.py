@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from cccount_dist.clustering.distance import squared_distance
 from cccount_dist.clustering.evidence.kernels import OPTIONS
 from cccount_dist.clustering.evidence.logistic import prior
-from cccount_dist.clustering.evidence.micro import make_micro
-from cccount_dist.clustering.evidence.partition import Builder, Evidence
 from cccount_dist.clustering.kmeans import kmeans
 from cccount_dist.sampling.types import SAME
 
@@ -238,6 +236,9 @@ def pseudo_classes(vectors: NDArray[np.float32], neighbors: NDArray[np.int32], c
     """
     if classes:
         return kmeans(vectors, min(classes, len(vectors)), seed=seed).labels
+    from cccount_dist.clustering.evidence.micro import make_micro
+    from cccount_dist.clustering.evidence.partition import Builder, Evidence
+
     _, micro = make_micro(vectors, neighbors)
     nothing = np.empty(0, np.int64)
     blocks = Builder(micro).whole(prior(), 0.0, Evidence(nothing, nothing, np.empty(0))).block

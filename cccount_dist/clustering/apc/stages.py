@@ -58,7 +58,7 @@ class Stages:
     def following(self, *, asked: bool) -> list[Due]:
         """Return the next list that is not empty; [] if nothing is left. `asked`: whether the last one led to questions."""
         while not self._in_outliers and self._at < len(self._levels):
-            found = self._joins(self._levels[self._at])
+            found = self._joins(self._levels[self._at], self._candidates())
             # The last threshold stands until it leads to nothing: clusters that were joined have new pairs.
             if self._at + 1 < len(self._levels) or not (asked and found):
                 self._at += 1
@@ -72,18 +72,24 @@ class Stages:
 
     def coming(self) -> Iterator[Due]:
         """Yield what later lists would hold if nothing changed any more, the next list first; changes nothing."""
-        if not self._in_outliers:
+        if not self._in_outliers and self._at < len(self._levels):
+            candidates = self._candidates()  # for all levels: nothing changes between them
             for level in self._levels[self._at :]:
-                yield from self._joins(level)
+                yield from self._joins(level, candidates)
         if self._ground.parameters.outliers:
             yield from self._outliers({item: set(refused) for item, refused in self._refused.items()})
 
-    def _joins(self, level: float) -> list[Due]:
-        ground, clusters = self._ground, self._clusters
-        first, second = candidate_pairs(ground.vectors, ground.neighbors, clusters, ground.parameters.centroids)
-        open_ = np.array([not self._settled(int(a), int(b)) for a, b in zip(first, second, strict=True)], bool)
+    def _candidates(self) -> tuple[Ints, Ints, Floats]:
+        """The pairs of clusters that may be one and about which nothing is settled, and their merge probabilities."""
+        ground = self._ground
+        first, second = candidate_pairs(ground.vectors, ground.neighbors, self._clusters, ground.parameters.centroids)
+        open_ = np.array([not self._settled(a, b) for a, b in zip(first.tolist(), second.tolist(), strict=True)], bool)
         first, second = first[open_], second[open_]
-        p = self._probabilities(first, second)
+        return first, second, self._probabilities(first, second)
+
+    def _joins(self, level: float, candidates: tuple[Ints, Ints, Floats]) -> list[Due]:
+        ground, clusters = self._ground, self._clusters
+        first, second, p = candidates
         if ground.parameters.recall == "top":
             chosen = np.sort(np.argsort(-p, kind="stable")[: self._first_clusters])
         else:

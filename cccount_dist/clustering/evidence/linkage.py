@@ -8,13 +8,16 @@ Memory: 40 to 60 bytes for each stored pair. Time O((merges + look-ups) · entri
 # numba infers the types of compiled functions from their arguments.
 
 import heapq
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy import sparse
 
 from cccount_dist.clustering.evidence.kernels import OPTIONS, root
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 LEAST = 1e-4  # average similarity below which nothing is merged
 
@@ -153,7 +156,7 @@ def _labels(items, pairs):
 
 
 def average_linkage(
-    similarity: sparse.csr_matrix, clusters: int, *, size: NDArray[np.float64] | None = None, least: float = LEAST
+    similarity: "sparse.csr_matrix", clusters: int, *, size: NDArray[np.float64] | None = None, least: float = LEAST
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Merge items until `clusters` are left, or no two with an average similarity of at least `least`.
 

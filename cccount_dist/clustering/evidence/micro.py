@@ -8,11 +8,11 @@ centroids' neighbours O(m² d / 2). When the space is learned again the micro-cl
 # numba infers the types of compiled functions from their arguments.
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy import sparse
 
 from cccount_dist.clustering.distance import padded, squared_distance
 from cccount_dist.clustering.evidence.kernels import OPTIONS
@@ -21,6 +21,9 @@ from cccount_dist.clustering.evidence.reciprocal import jaccard_similarity
 from cccount_dist.clustering.evidence.space import learned, sharpened
 from cccount_dist.room import Size, require_room
 from cccount_dist.similarity.inmemory import neighbors_in_memory
+
+if TYPE_CHECKING:  # it takes a quarter of a second to load, and a step from a snapshot does without
+    from scipy import sparse
 
 MICROS = 2500  # at least so many micro-clusters, or a tenth of the items
 CENTROIDS = 20  # nearest centroids of each micro-cluster that are candidates although nothing links the two
@@ -64,7 +67,7 @@ class Items:
     vectors: NDArray[np.float32]  # (n, d) as given; may be a memory map
     usable: NDArray[np.int64]  # (u,) items that have a vector
     lists: NDArray[np.int32]  # (u, k) neighbours of each in the sharpened space, as places in `usable`
-    as_given: sparse.csr_matrix | None  # (u, u) similarity in the given space; None where nothing is learned
+    as_given: "sparse.csr_matrix | None"  # (u, u) similarity in the given space; None where nothing is learned
 
 
 def make_micro(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> tuple[Items, Micro]:
@@ -105,7 +108,7 @@ def learned_micro(items: Items, old: Micro, same: NDArray[np.int64]) -> Micro:
     return _described(items, rows, lists, _similarity(items.as_given, lists, rows), old.label[items.usable])
 
 
-def _similarity(as_given: sparse.csr_matrix, lists: NDArray[np.int32], rows: NDArray[np.float32]) -> sparse.csr_matrix:
+def _similarity(as_given: "sparse.csr_matrix", lists: NDArray[np.int32], rows: NDArray[np.float32]) -> "sparse.csr_matrix":
     """Return the mean of the similarity in the given space and in that of the rows."""
     mean: sparse.csr_matrix = ((as_given + jaccard_similarity(lists, rows)) * np.float32(0.5)).tocsr()
     return mean
@@ -115,10 +118,12 @@ def _described(
     items: Items,
     rows: NDArray[np.float32],
     lists: NDArray[np.int32],
-    similarity: sparse.csr_matrix,
+    similarity: "sparse.csr_matrix",
     found: NDArray[np.int32],
 ) -> Micro:
     """Return the micro-clusters `found` (u,) with all that is known of them in the space of the rows."""
+    from scipy import sparse
+
     m = int(found.max()) + 1
     size = np.bincount(found, minlength=m).astype(np.float64)
     total, square = _sums(rows, found, m)
@@ -208,8 +213,10 @@ def _distances(
 
 
 def _candidates(
-    similarity: sparse.csr_matrix, label: NDArray[np.int32], centres: NDArray[np.float64]
+    similarity: "sparse.csr_matrix", label: NDArray[np.int32], centres: NDArray[np.float64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    from scipy import sparse
+
     m = len(centres)
     linked = similarity.tocoo()
     u, v = label[linked.row], label[linked.col]

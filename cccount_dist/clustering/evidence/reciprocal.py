@@ -7,13 +7,17 @@ Averaged over two scales. Time O(n · r²) with r ≈ 200 entries a row; memory 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # numba infers the types of compiled functions from their arguments.
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy import sparse
 
 from cccount_dist.clustering.distance import padded, squared_distance
 from cccount_dist.clustering.evidence.kernels import OPTIONS, longer
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 SCALES = ((10, 3), (20, 6))  # neighbours of a set, and rows that are averaged
 
@@ -176,7 +180,7 @@ def _jaccard(items, starts, index, weight, column_starts, rows, values):
     return out_starts, out_index[:at].copy(), out_value[:at].copy()
 
 
-def jaccard_similarity(neighbors: NDArray[np.int32], vectors: NDArray[np.float32]) -> sparse.csr_matrix:
+def jaccard_similarity(neighbors: NDArray[np.int32], vectors: NDArray[np.float32]) -> "sparse.csr_matrix":
     """Return the similarity of every pair i < j that shares a neighbour, in (0, 1]; (n, n), above the diagonal.
 
     Parameters
@@ -184,6 +188,8 @@ def jaccard_similarity(neighbors: NDArray[np.int32], vectors: NDArray[np.float32
     neighbors : (n, k), most similar first; -1 for an item without a vector
     vectors : (n, d)
     """
+    from scipy import sparse
+
     items, k = neighbors.shape
     vectors = padded(vectors)
     scales = sorted({(min(size, k), min(rows, k + 1)) for size, rows in SCALES})

@@ -13,6 +13,7 @@ from cccount_dist.campaign.inputs import neighbor_lists
 from cccount_dist.campaign.runner import CampaignRunner, State
 from cccount_dist.campaign.sidewords import SIDES_FILE
 from cccount_dist.clustering.result import numbered
+from cccount_dist.counting.corrected import corrected
 from cccount_dist.counting.forecast import forecast_questions
 from cccount_dist.counting.grown import remembered, with_earlier
 from cccount_dist.counting.methods import counting_method, make_counter
@@ -21,7 +22,7 @@ from cccount_dist.counting.result import CountResult, Placed
 from cccount_dist.counting.sided import SidedCount, check_sided
 from cccount_dist.individuals.sides import side_figures
 from cccount_dist.sampling.checked import CheckedAnswers
-from cccount_dist.sampling.ledger import LoggedAnswer
+from cccount_dist.sampling.ledger import EPOCH, LoggedAnswer
 from cccount_dist.sampling.sided import Part, side_lists
 from cccount_dist.sampling.types import Answer, Sampler
 from cccount_dist.similarity.localscores import LocalScores
@@ -124,12 +125,21 @@ class CountRunner(CampaignRunner[CountResult]):
 
         A campaign that stops at a width has the interval that pays for looking at it after every step.
         """
-        result = self.sampler.result()
+        result = self._kept_to_corrections()
         if not self.complete:
             result = result if self.folder.goal().target_width is None else result.at_stop()
             return with_earlier(result, self.epoch.found, self.more_items)
         exact = float(self.ledger.constraints.clusters(self.countable))
         return replace(result, estimate=exact, low=exact, high=exact, certain_low=exact)
+
+    def _kept_to_corrections(self) -> CountResult:
+        """The sampler's estimate, where people corrected what it saw together."""
+        if not (self.ledger.constraints.corrected and isinstance(self.sampler, Placed)):
+            return self.sampler.result()
+        links = [(u, v, value) for u, v, value, name in self.ledger.constraints.links() if not name.startswith(f"{EPOCH}-")]
+        if isinstance(self.sampler, SidedCount):
+            return self.sampler.kept_to(links)
+        return corrected(self.sampler.result(), self.sampler.partition(), links, self.countable)
 
     def found_so_far(self) -> dict[str, float] | None:
         last, written = self.folder.last_row(ESTIMATES), self.folder.read_result(DETAILS)

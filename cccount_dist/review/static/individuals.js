@@ -119,7 +119,8 @@ function shot(item, picture, name, side = 256) {
 function badge(about) {
   const sure = sureOf(about);
   const words = { "partly checked": `${about.checked} of ${about.photos} checked`, disputed: "answers disagree" };
-  return element("span", { class: "badge", "data-sure": sure }, words[sure] ?? sure);
+  const by = about.checked_by.length ? element("bdi", {}, ` by ${some(about.checked_by)}`) : null;
+  return element("span", { class: "badge", "data-sure": sure }, element("span", {}, words[sure] ?? sure, by));
 }
 
 function met(about) {
@@ -147,6 +148,7 @@ function card(about) {
         element("span", {}, met(about)),
         seen ? element("span", {}, seen) : null,
         about.places.length ? element("span", {}, element("bdi", {}, some(about.places))) : null,
+        about.sides.length ? element("span", {}, `${about.sides.length === 1 ? "Side" : "Sides"}: `, element("bdi", {}, some(about.sides))) : null,
         badge(about),
       ),
     ),
@@ -157,7 +159,12 @@ const some = (places) => (places.length > 3 ? `${places.slice(0, 3).join(", ")} 
 
 // -- one individual ---------------------------------------------------------------------------------------------------
 
+let wanted = 0;
+
 async function drawPortrait(number) {
+  const turn = ++wanted;
+  // Nobody corrects the one who was here before while the next one is under way.
+  if (present?.individual !== number) find("portrait").hidden = true;
   let portrait;
   try {
     portrait = await call(address(`/${number}`));
@@ -165,6 +172,7 @@ async function drawPortrait(number) {
     location.hash = "";
     return;
   }
+  if (turn !== wanted) return;
   const { about, encounters } = portrait;
   document.title = `${titleOf(about)} · ${campaign} · cccount`;
   find("gallery").hidden = true;

@@ -346,7 +346,7 @@ function dispute({ u, v, same, different, said, against }) {
   const word = (value) => (value === 1 ? "same" : "different");
   const lines = said.map(([who, value]) => element("li", {}, element("bdi", {}, who), ` said ${word(value)}`));
   const others = against.map(([a, b, value, who]) =>
-    element("li", { class: "implied" }, element("span", { class: "two small" }, picture(a), picture(b)), element("bdi", {}, who || "somebody"), ` said ${word(value)} of these two`),
+    element("li", { class: "implied" }, element("span", { class: "two" }, picture(a), picture(b)), element("span", {}, element("bdi", {}, who || "somebody"), ` said ${word(value)}`)),
   );
   const about = `items ${u} and ${v}`;
   const decide = (value) => element("button", { type: "button", class: word(value), "aria-label": `${titled(word(value))}: ${about}`, onclick: () => void decision(u, v, value) }, titled(word(value)));
