@@ -179,7 +179,7 @@ def test_the_likelihood_is_that_of_its_formula() -> None:
         return np.array([comb(int(s), count) * share**count * (1 - share) ** (s - count) if s >= count else 0.0 for s in size])
 
     def missed(time: float) -> NDArray[np.float64]:
-        return np.exp(-RATES[rate] * np.ceil(time * TIMES) / TIMES * size)
+        return np.asarray(np.exp(-RATES[rate] * np.ceil(time * TIMES) / TIMES * size))
 
     classes, late = table.clusters[row], (1 - share) ** size * missed(1.0)
     rest = classes * float(weight @ late)
