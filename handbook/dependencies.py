@@ -60,11 +60,11 @@ def _row(name: str) -> list[str]:
 
 
 def _licence(installed: Distribution) -> str:
-    told = installed.metadata.get("License-Expression") or installed.metadata.get("License") or ""
+    told = next((text for name in ("License-Expression", "License") for text in installed.metadata.get_all(name) or []), "")
     classes = [
         one.rpartition(" :: ")[2] for one in installed.metadata.get_all("Classifier") or [] if one.startswith("License ::")
     ]
-    return told if told and len(told) < 40 else ", ".join(classes) or "see its own page"
+    return told if told and len(told) < 64 else ", ".join(classes) or "see its own page"
 
 
 def _size(installed: Distribution) -> int:

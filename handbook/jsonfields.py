@@ -61,7 +61,7 @@ def _described(kind: Any, parts: dict[str, type], level: int = 2) -> list[str]:
     lines = [f"{'#' * level} {kind.__name__}", "", (inspect.getdoc(kind) or "").split("\n\n")[0], ""]
     if "json" in kind.__dict__:
         lines += ["As it is put together:", "", "```python", inspect.cleandoc(_source(kind)), "```", ""]
-    types = get_type_hints(kind)
+    types = _types(kind)
     rows = []
     for one in fields(kind):
         if UNTOLD in one.metadata:
@@ -70,6 +70,13 @@ def _described(kind: Any, parts: dict[str, type], level: int = 2) -> list[str]:
         optional = "optional" if OPTIONAL in one.metadata else ""
         rows.append([f"`{one.name}`", f"`{_said(types[one.name])}`", _comment(kind, one.name), optional])
     return [*lines, *table(["field", "type", "what it says", ""], rows), ""] if rows else lines
+
+
+def _types(kind: Any) -> dict[str, Any]:
+    try:
+        return get_type_hints(kind)
+    except NameError:  # a type that is imported for the type checker only: as it is written
+        return {one.name: one.type for one in fields(kind)}
 
 
 def _source(kind: type) -> str:
@@ -91,7 +98,7 @@ def _said(kind: Any) -> str:
     >>> _said(list[int]), _said(int | None), _said(Path)
     ('list[int]', 'int | None', 'Path')
     """
-    text = inspect.formatannotation(kind)
+    text = kind if isinstance(kind, str) else inspect.formatannotation(kind)
     words = text.replace("typing.", "").replace("collections.abc.", "").split(".")
     return text if len(words) == 1 else "".join(_last(word) for word in _pieces(text))
 
