@@ -208,8 +208,8 @@ def review(folder: Path, answers: int) -> list[str]:
                 thread.join()
             each = 1000 * (work_of_children() - work) / max(len(times["answer"]), 1)
         late = [statistics.quantiles(times[what], n=100)[98] for what in ("answer", "eight sheets")]
-        said = f"{Took(started, work)} | {late[0]:.1f} ms | {late[1]:.1f} ms | {each:.1f} ms | {len(times['answer']):,}"
-        rows.append(f"| {given:,} | {said} |")
+        told = f"{Took(started, work)} | {late[0]:.1f} ms | {late[1]:.1f} ms | {each:.1f} ms | {len(times['answer']):,}"
+        rows.append(f"| {given:,} | {told} |")
     return rows
 
 

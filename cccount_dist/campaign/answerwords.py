@@ -22,6 +22,14 @@ def answers_words(pairs: int, pages: int) -> str:
     return f"{count:,} answer{'' if count == 1 else 's'}" + (f" ({said})" if said else "")
 
 
+def free_words(count: int) -> str:
+    """
+    >>> free_words(0), free_words(1), free_words(986)
+    ('no free ones', '1 free one', '986 free ones')
+    """
+    return f"{count:,} free one{'' if count == 1 else 's'}" if count else "no free ones"
+
+
 def time_words(seconds: float) -> str:
     """
     >>> time_words(20), time_words(150), time_words(27000), time_words(18000), time_words(900000)

@@ -7,10 +7,9 @@ import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-if TYPE_CHECKING:
-    from cccount_dist.campaign.sidewords import SideFigures
+from cccount_dist.campaign.sidewords import SideFigures
 
 OPTIONAL = "left out while it is None"
 UNTOLD = "not in the JSON"
@@ -61,7 +60,7 @@ class CampaignOutcome(Outcome):
     workspace: str | None = for_words()  # where it lies, for the command that comes next
     noun: str | None = optional()  # what is counted, in the user's word
     epoch: str | None = optional()  # since when another sampler asks, and why
-    sides_found: "SideFigures | None" = for_words()  # noqa: RUF009 (a field)
+    sides_found: SideFigures | None = for_words()  # noqa: RUF009 (a field)
 
     def json(self) -> dict[str, object]:
         found = plain_fields(self)

@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from cccount_dist.campaign.noun import Noun
-from cccount_dist.campaign.outcome import plain_fields
 
 SIDES_FILE = "sides.json"  # in the results of a campaign
 
@@ -54,12 +53,12 @@ class SideFigures:
 
     def stored(self) -> bytes:
         """The same for the results of a campaign."""
-        return json.dumps(plain_fields(self), indent=1).encode()
+        return json.dumps(asdict(self), indent=1).encode()
 
     def json(self) -> dict[str, object]:
         """For a program: each side by its name, and `animals`."""
         animals = {name: getattr(self, name) for name in ("least", "most", "joined", "estimate", "low", "high")}
-        return {**{name: plain_fields(one) for name, one in self.of_side.items()}, "animals": animals}
+        return {**{name: asdict(one) for name, one in self.of_side.items()}, "animals": animals}
 
     def words(self, noun: Noun) -> list[str]:
         """What a person is told."""

@@ -19,15 +19,15 @@ PLACING = (
     "expected to be left are taken out."
 )
 SHEETS = (
-    "Items are drawn evenly at random, and the sample is grouped completely: a sheet shows one item and up to 24 others, and all "
-    "that are the same are marked. The sample grows when more items narrow the interval more than more sheets about those that "
-    "are there. How often classes are in it once, twice and so on says how many are not in it: by Chao's bound, and by a "
-    "posterior over how unequal classes are. Parts of a class that may not have found each other, and classes that may be hidden "
-    "in others, widen the interval: further looks and random pages say how many they are."
+    "A sheet shows one item and up to 24 others, and all that are the same are marked. Every third sheet is about the next item "
+    "of a uniform random order that is in no group yet; the others compare groups with each other, and find more of what is "
+    "alike. How many classes nobody has seen follows from which classes the random items are of, and whether sheets had found "
+    "them before, by a posterior over how unequal classes are and how much sheets miss. Groups that may still be parts of others "
+    "lower the estimate and widen the interval."
 )
 SHEETS_EARLY = (
-    "With this method and weak vectors parts of a class that have not found each other are then often more than expected: the "
-    "estimate is too high, and its interval too narrow. More answers bring both closer to the truth; placing is safer."
+    "While many items are in no group, parts of a class that have not found each other may be more than expected: the estimate "
+    "is then too high, and its interval too narrow. More answers bring both closer to the truth; placing is safer."
 )
 INVERSE = (
     "An item is drawn at random, then others until one is the same. The number of draws is the number of clusters on average, "

@@ -147,9 +147,9 @@ for _method in (
         memory=projected.pckmeans, title="PCK-means, farthest-first questions", explained=explained.PCKMEANS,
     ),
     Method(
-        "sheets", KIND, "Groups a random sample by sheets of one anchor and up to 24 cells, and extrapolates.", _sheets,
+        "sheets", KIND, "Groups by sheets of one anchor and up to 24 cells; random items say what is missing.", _sheets,
         CatalogueParameters, ("vectors", "neighbors"), started=_started_sheets, memory=projected.sheets,
-        title="A random sample, grouped by sheets", explained=explained.SHEETS, early=explained.SHEETS_EARLY,
+        title="Grouping by sheets, with random items", explained=explained.SHEETS, early=explained.SHEETS_EARLY, revision=2,
     ),
 ):  # fmt: skip
     register_method(_method)

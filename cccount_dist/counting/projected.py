@@ -5,6 +5,7 @@ from typing import Any
 from cccount_dist.clustering.projected import catalogue
 from cccount_dist.room import Size
 
+_GRID = 96 * 2**20  # sizes, rates and the posteriors on them
 _LEAST = 32 * 2**20  # scratch of kernels and of the interpreter that does not grow
 
 
@@ -19,8 +20,8 @@ def placing(size: Size, _: Any) -> int:
 
 
 def sheets(size: Size, _: Any) -> int:
-    """Components of all items, some times over while they are made; beside it the sample, as `catalogue` has it."""
-    return catalogue(size, _) + 24 * size.items * min(size.dimensions, 128)
+    """As `catalogue` has it; a result takes the grid of sizes and rates besides."""
+    return catalogue(size, _) + _GRID
 
 
 def pckmeans(size: Size, _: Any) -> int:

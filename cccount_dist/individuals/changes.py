@@ -32,10 +32,10 @@ def changes(before: Mapping[int, Sequence[int]], now: Sequence[Individual]) -> l
             continue
         if added:
             found.append(Change(one.individual, one.title, "seen again", added))
-        for number, pictures in sorted(came.items()):
+        for number, taken in sorted(came.items()):
             gone = number not in there
             what = f"has the pictures of individual {number}, who is no more" if gone else f"has pictures of individual {number}"
-            found.append(Change(one.individual, one.title, what, tuple(pictures)))
+            found.append(Change(one.individual, one.title, what, tuple(taken)))
     grouped = {item for one in now for item in one.items}
     for number, pictures in sorted(before.items()):
         lost = tuple(item for item in pictures if item not in grouped)

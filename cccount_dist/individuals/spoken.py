@@ -44,6 +44,7 @@ class Spoken:
     links: Constraints  # what holds, corrections above answers
     by_hand: set[int]  # pictures that a correction or a catalogue names
     no_animals: set[int]
+    sides: list[str | None] | None = None  # that pictures show, where some do
 
 
 def spoken(workspace: Workspace, campaign: Campaign, others: Sequence[Campaign]) -> Spoken:
@@ -78,7 +79,8 @@ def spoken(workspace: Workspace, campaign: Campaign, others: Sequence[Campaign])
         said.append(Said(row.u, row.v, float(row.value or 0.0), row.annotator, by_hand=True))
         links.note(row.u, row.v, float(row.value or 0.0), f"{name}/{row.id}", firm=True)
         by_hand |= {row.u, row.v}
-    return Spoken(said, links, by_hand, flags)
+    sides = workspace.collection().sides()
+    return Spoken(said, links, by_hand, flags, sides if any(sides) else None)
 
 
 def of_one_file(collection: Collection) -> list[tuple[int, int]]:
@@ -113,14 +115,36 @@ def kept_to(labels: NDArray[np.int64], items: int, heard: Spoken) -> NDArray[np.
     """
     found = np.full(items, -1, np.int64)
     found[: min(len(labels), items)] = labels[:items]
-    links = [(u, v, value) for u, v, value, _ in heard.links.links() if max(u, v) < items]
+    said = [(u, v, value) for u, v, value, _ in heard.links.links() if max(u, v) < items]
+    across = [link for link in said if heard.sides and heard.sides[link[0]] != heard.sides[link[1]]]
+    links = [link for link in said if link not in set(across)] if across else said
     fresh = int(found.max(initial=-1)) + 1
     for item in sorted({item for u, v, value in links if value == SAME for item in (u, v)} & heard.by_hand):
         if found[item] < 0:
             found[item] = fresh
             fresh += 1
     sure = [(u, v, value) for u, v, value in links if found[u] >= 0 and found[v] >= 0]
-    return numbered(respecting(found, sure, corrected=True))
+    return numbered(_with_sides_joined(respecting(found, sure, corrected=True), across))
+
+
+def _with_sides_joined(labels: NDArray[np.int64], across: Sequence[tuple[int, int, float]]) -> NDArray[np.int64]:
+    """Return the groups with those joined of which two pictures of different sides show one animal: each group as a whole.
+
+    Groups that somebody said are two animals stay two, whatever joins them. Time: the links, and the items once.
+    """
+    root = {int(label): int(label) for label in np.unique(labels[labels >= 0])}
+
+    def find(label: int) -> int:
+        while root[label] != label:
+            label = root[label]
+        return label
+
+    both = [(int(labels[u]), int(labels[v]), value) for u, v, value in across if labels[u] >= 0 and labels[v] >= 0]
+    apart = [(a, b) for a, b, value in both if value != SAME]
+    for a, b in ((find(a), find(b)) for a, b, value in both if value == SAME):
+        if a != b and not any({find(c), find(d)} == {a, b} for c, d in apart):
+            root[max(a, b)] = min(a, b)
+    return np.array([find(label) if label >= 0 else -1 for label in labels.tolist()], np.int64)
 
 
 __all__ = ["NO_ANIMAL", "Spoken", "answers_about", "kept_to", "spoken"]

@@ -62,8 +62,8 @@ def open_client(
 def _local_cluster(workers: int, memory_limit: str | None) -> Iterator[distributed.LocalCluster]:
     limit = memory_bytes(memory_limit)
     with _deaf_to_interrupts():
-        # A nanny that is told to stop while its worker starts logs a warning, and a worker whose scheduler has ended while it said that
-        # it lives an error with its traceback: not the user's business. What goes wrong in a task comes back with the task.
+        # A nanny that is told to stop while its worker starts logs a warning, and a worker whose scheduler has ended an error
+        # with its traceback: not the user's business. What goes wrong in a task comes back with the task.
         try:
             cluster = distributed.LocalCluster(
                 n_workers=workers,

@@ -54,7 +54,8 @@ class FactsAdded(Outcome):
         return not self.rejected
 
     def words(self) -> str:
-        said = f"{self.pairs:,} new pairs are {self.value}, by {self.facts}; {self.known:,} were known."
+        new = "1 new pair is" if self.pairs == 1 else f"{self.pairs:,} new pairs are"
+        said = f"{new} {self.value} ({self.facts}); {self.known:,} {'was' if self.known == 1 else 'were'} known."
         sure = (
             "They are certain."
             if not self.error_rate

@@ -1,24 +1,27 @@
 """Counting by sheets: exact when everything is grouped, honest before, the same questions from the same answers."""
 
 from dataclasses import replace
+from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from cccount_dist.clustering.catalogue.belief import belief, new_share
+from cccount_dist.clustering.catalogue.nearest import nearest_clusters
 from cccount_dist.clustering.catalogue.parameters import CatalogueParameters
 from cccount_dist.clustering.catalogue.rates import SheetRates
 from cccount_dist.clustering.catalogue.sheet import Kind
-from cccount_dist.clustering.catalogue.state import Look
 from cccount_dist.counting.methods import counting_method, make_counter
+from cccount_dist.counting.mixture import size_table
 from cccount_dist.counting.order import random_order
 from cccount_dist.counting.result import CountResult
-from cccount_dist.counting.sheets.grouped import FIRST_LOOK, LEFT, Grouped, found_by_look, grouped, settled_size
-from cccount_dist.counting.sheets.sheets_sampler import FIRST, SheetsSampler
+from cccount_dist.counting.sheets.parts import expected_parts
+from cccount_dist.counting.sheets.searched import RATES, TIMES, Searched, _likelihood, number_of
+from cccount_dist.counting.sheets.sheets_sampler import SheetsSampler
 from cccount_dist.estimators.counter import ClusterCounter
 from cccount_dist.sampling.methods import Start
-from cccount_dist.sampling.types import Answer, OutsideAnswer, Question
+from cccount_dist.sampling.types import Answer, Question
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from storage.errors import InputError
 from tests.cccount_dist.samplers import Labels, blobs
@@ -58,7 +61,7 @@ def played(
 # -- what it is for ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_sample_that_is_the_whole_collection_counts_exactly() -> None:
+def test_when_every_item_is_in_a_group_the_count_is_exact() -> None:
     counter = sampler()
     glances = played(counter, 300)
     result = counter.result()
@@ -68,37 +71,37 @@ def test_a_sample_that_is_the_whole_collection_counts_exactly() -> None:
     assert result.sizes == {int(size): SIZES.count(size) for size in set(SIZES)}
 
 
-def test_nothing_is_said_before_the_first_sample_is_grouped() -> None:
+def test_nothing_is_said_before_some_random_items_were_asked_about() -> None:
     counter = sampler()
     played(counter, 5)
     result = counter.result()
     assert (result.estimate, result.low, result.high) == (None, 1.0, float(len(LABELS)))
 
 
-def test_the_sample_is_the_beginning_of_the_random_order_and_grows_along_it() -> None:
-    counter, order = sampler(seed=4), random_order(4, len(LABELS))
-    seen, sizes = set[int](), list[int]()
-    while questions := counter.ask(1):
-        seen |= {item for question in questions for item in (question.u, question.v)}
-        sizes.append(counter._look().items)
-        assert seen <= set(order[: sizes[-1]].tolist()), "nothing outside the sample is shown"
-        counter.tell([said(question) for question in questions])
-    assert sizes[0] == FIRST
-    assert sizes[-1] == len(LABELS)
-    assert sizes == sorted(sizes)
+def test_every_third_sheet_is_about_the_next_random_item_that_is_not_surely_in_a_group() -> None:
+    counter, order = sampler(seed=4), random_order(4, len(LABELS)).tolist()
+    before = -1
+    for number in range(45):
+        sheet = counter.ask(1)
+        asked = counter._look().asked[-1]
+        if asked.drawn:
+            place = order.index(asked.anchor)
+            assert place > before
+            assert number % 3 == 2
+            passed = [order[one] for one in range(before + 1, place)]
+            assert all(counter._look().book.clusters.label[item] >= 0 for item in passed)
+            before = place
+        counter.tell([said(question) for question in sheet])
+    assert before > 10
 
 
-def test_what_was_grouped_stays_so_when_the_sample_grows() -> None:
-    counter = sampler()
-    while counter._look().items == FIRST:
-        before = counter._look().book.clusters.label.copy()
-        played(counter, 1)
+def test_groups_are_compared_with_each_other() -> None:
+    counter = sampler(right=False)
+    played(counter, 60)
     state = counter._look()
-    assert state.earlier == (FIRST,)
-    assert (before >= 0).mean() >= 1 - LEFT
-    assert settled_size(state) == FIRST
-    known = state.book.clusters.label[:FIRST]
-    assert np.array_equal(known[:, None] == known, before[:, None] == before)
+    assert sum(sheet.kind is Kind.CHECK for sheet in state.asked) >= 8
+    assert state.book.looks
+    assert expected_parts(state) < len(state.book.clusters.live) / 3
 
 
 def test_intervals_hold_the_truth_in_nineteen_of_twenty_runs() -> None:
@@ -162,55 +165,86 @@ def test_a_picture_of_which_nobody_can_tell_ends_the_count_all_the_same() -> Non
     assert result.low <= len(SIZES) <= result.high
 
 
-def test_what_is_known_of_items_that_come_later_counts_when_they_come() -> None:
-    counter = sampler()
-    order = counter._present
-    late = order[FIRST:].tolist()
-    pairs = [(u, v) for u in late for v in order[:FIRST].tolist() if LABELS[u] == LABELS[v]]
-    counter.know([OutsideAnswer(number, u, v, 1.0) for number, (u, v) in enumerate(pairs)])
-    while counter._look().items == FIRST and counter.ask(1):
-        for sheet in counter._look().open:
-            counter.tell([said(question) for question in sheet.questions(order.tolist())])
-    state = counter._look()
-    placed = state.book.clusters.label
-    mates = {u for u, _ in pairs}
-    known = [rank for rank in range(FIRST, state.items) if int(order[rank]) in mates]
-    assert known
-    assert all(placed[rank] >= 0 for rank in known)
-
-
 # -- its parts ---------------------------------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), max_size=60))
-@settings(max_examples=50, deadline=None)
-def test_further_looks_find_parts_as_often_as_they_did(looks: list[tuple[int, bool]]) -> None:
-    heard = [Look(before, float(part)) for before, part in looks]
-    chance = found_by_look(heard, 0)
-    assert 0.0 < chance < 1.0
-    first = [part for before, part in looks if before == 0][-40:]
-    assert chance == pytest.approx((sum(first) + 4 * FIRST_LOOK) / (len(first) + 4))
+def test_the_likelihood_is_that_of_its_formula() -> None:
+    found = Searched(np.array([1, 3, 1]), np.array([True, True, False]), np.array([0.5, 1.0, 0.2]), 2, 5, 40, 30)
+    table = size_table(40)
+    log, unseen = _likelihood(found)
+    rate, row = 4, len(table.clusters) // 3
+    size, weight, share = table.sizes, table.weights[row], 5 / 40
+
+    def chance(count: int) -> NDArray[np.float64]:
+        return np.array([comb(int(s), count) * share**count * (1 - share) ** (s - count) if s >= count else 0.0 for s in size])
+
+    def missed(time: float) -> NDArray[np.float64]:
+        return np.asarray(np.exp(-RATES[rate] * np.ceil(time * TIMES) / TIMES * size))
+
+    classes, late = table.clusters[row], (1 - share) ** size * missed(1.0)
+    rest = classes * float(weight @ late)
+    expected = 5 * np.log(classes) - (classes - rest)
+    expected += np.log(weight @ (chance(1) * (1 - missed(0.5)))) + np.log(weight @ (chance(3) * (1 - missed(1.0))))
+    expected += np.log(weight @ (chance(1) * missed(0.2))) + 2 * np.log(weight @ ((1 - share) ** size * (1 - missed(1.0))))
+    too_many = max(classes * float(weight @ (late * size)) - 30, 0.0)
+    place = rate * len(table.clusters) + row
+    assert unseen[place] == pytest.approx(rest)
+    assert log[place] == pytest.approx(expected - 0.5 * too_many**2 / 31)
 
 
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=12), st.integers(0, 30))
-def test_classes_that_were_hidden_are_taken_out_of_the_largest_groups(counts: list[int], hidden: int) -> None:
-    found = Grouped(np.array(counts), sum(counts), 0.0, 0.0)
-    apart = found.apart(hidden)
-    assert apart.sum() == sum(counts)
-    assert apart.min() >= 1
-    assert len(counts) <= len(apart) <= len(counts) + hidden
+@pytest.mark.parametrize("spread", [0.0, 0.8])
+def test_classes_that_nobody_saw_are_counted_honestly(spread: float) -> None:
+    """60 collections, searched by sheets that find large classes sooner, with a tenth of the items drawn."""
+    held, errors = [], []
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        sizes = np.maximum(1, (20 * np.exp(spread * random.normal(size=60))).round()).astype(int)
+        labels = np.repeat(np.arange(60), sizes)
+        drawn = random.permutation(labels)[: len(labels) // 10]
+        searched = random.exponential(size=60) / sizes / 0.05  # the time at which sheets find a class
+        seen, first, counts = np.unique(drawn, return_index=True, return_counts=True)
+        time = (first + 1) / len(drawn)
+        only = int((searched < 1.0).sum() - (searched[seen] < 1.0).sum())
+        found = Searched(counts, searched[seen] < time, time, only, len(drawn), len(labels), len(labels) // 2)
+        said = number_of(found, 0.0, 0.95)
+        held.append(said.low <= 60 <= said.high)
+        errors.append(said.estimate / 60 - 1)
+    assert np.mean(held) >= 0.9
+    assert abs(np.mean(errors)) < 0.1
 
 
-def test_small_groups_are_compared_before_the_sample_grows() -> None:
+def test_expected_parts_lower_the_estimate_and_widen_the_interval_downwards() -> None:
+    found = Searched(np.full(20, 3), np.ones(20, np.bool_), np.full(20, 0.5), 10, 60, 600, 0)
+    assert number_of(found, 0.0, 0.95).low == 30.0
+    less = number_of(found, 5.0, 0.95)
+    assert less.low < 25.0 < less.high <= 30.0
+    assert less.estimate == pytest.approx(25.0, abs=1.5)
+
+
+def test_what_is_believed_of_an_item_is_a_probability_and_a_mark_raises_it() -> None:
     counter = sampler(right=False)
-    while counter._look().items == FIRST:
-        state = counter._look()
-        played(counter, 1)
-    small = max(2.0, float(np.median(state.book.clusters.size[state.book.clusters.live])))
-    live = [group for group in state.book.clusters.live.tolist() if state.book.clusters.size[group] <= small]
-    assert any(sheet.kind is Kind.CHECK for sheet in state.asked)
-    assert len(state.book.looks) > 0
-    assert grouped(state, FIRST).splits < len(live)
+    played(counter, 20)
+    state = counter._look().copy()
+    item = int(state.book.clusters.unplaced[0])
+    before = belief(state, item)
+    assert 0.0 < before.sum() < 1.0
+    assert 0.0 < new_share(state) < 1.0
+    cluster = int(state.book.clusters.live[0])
+    state.book.votes.add(item, cluster, marked=True)
+    after = belief(state, item)
+    assert after[cluster] > before[cluster]
+    assert after.sum() <= 1.0 + 1e-9
+
+
+def test_the_nearest_groups_are_those_with_the_nearest_means() -> None:
+    counter = sampler()
+    played(counter, 40)
+    state = counter._look()
+    clusters = state.book.clusters
+    for cluster, others in nearest_clusters(state).items():
+        rest = [one for one in clusters.live.tolist() if one != cluster]
+        away = {one: float(np.square(clusters.centre[one].astype(float) - clusters.centre[cluster]).sum()) for one in rest}
+        assert others == sorted(rest, key=lambda one: away[one])[: len(others)]
 
 
 # -- as a method -------------------------------------------------------------------------------------------------------------

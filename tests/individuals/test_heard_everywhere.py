@@ -69,11 +69,9 @@ class _Told:
 
 
 def test_the_errors_of_two_sides_add_up_as_those_of_independent_counts_do() -> None:
-    parts: list[Any] = [
-        Part("left", np.array([0, 1, 2]), _Told([[0], [1], [2]])),
-        Part("right", np.array([3, 4]), _Told([[3], [4]])),
-    ]
-    both = SidedCount([*parts, Part("other", np.array([5]), None)], 6, 0.95)
+    told: list[Any] = [_Told([[0], [1], [2]]), _Told([[3], [4]]), None]
+    items = [np.array([0, 1, 2]), np.array([3, 4]), np.array([5])]
+    both = SidedCount([Part(side, *of) for side, *of in zip(("left", "right", "other"), items, told, strict=True)], 6, 0.95)
     found = both.result()
     assert found.estimate == 6.0
     assert (round(found.low, 3), round(found.high, 3)) == (4.586, 8.828)

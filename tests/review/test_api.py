@@ -175,7 +175,13 @@ def test_without_a_token_nothing_is_told(workspace: Workspace, serve: Serve) -> 
     start_campaign(workspace, "census", pairs_of(48, 20))
     token = Annotators(workspace).add("ben")
     with serve(workspace, local=None) as server, httpx.Client(base_url=server.url, headers={"Host": "review.example"}) as client:
-        assert client.get("/api/session").json() == {"annotator": None, "login": True, "workspace": "", "campaigns": []}
+        assert client.get("/api/session").json() == {
+            "annotator": None,
+            "login": True,
+            "lead": False,
+            "workspace": "",
+            "campaigns": [],
+        }
         for path in ("/api/census/sheets", "/api/census/recent", "/api/census/standing", "/api/nobody/sheets", "/images/0"):
             assert client.get(path).status_code == 401
         client.cookies.set("cccount_token", "guessed")

@@ -50,6 +50,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, MadeCensus]:
         ["init", place, "--images", root / "photos/season1", *facts],
         ["embed", place, "--encoder", "pixels", "--workers", "1"], ["neighbors", place, "--k", "8", "--workers", "1"],
         ["cluster", place, "--campaign", "who", "--oracle", "labels", "--budget", "200"],
+        ["cluster", place, "--campaign", "who", "--oracle", "people", "--budget", "200"],  # from here on people correct it
     )  # fmt: skip
     for command in commands:
         shown = cccount(*command)

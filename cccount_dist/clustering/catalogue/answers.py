@@ -9,6 +9,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from cccount_dist.clustering.catalogue.belief import belief
 from cccount_dist.clustering.catalogue.candidates import touched
 from cccount_dist.clustering.catalogue.clusters import UNPLACED, Clusters
 from cccount_dist.clustering.catalogue.sheet import GROUP, ITEM, Kind, Sheet
@@ -125,6 +126,8 @@ def _take_over(state: State) -> None:
 
 def _note_asked(state: State, sheet: Sheet) -> None:
     book = state.book
+    if sheet.drawn:
+        book.drawn.append((sheet.anchor, len(book.clusters.members), sheet.page))
     if book.clusters.label[sheet.anchor] < 0:
         book.clusters.found(sheet.anchor)
         state.own[sheet.anchor] = 1.0
@@ -191,18 +194,31 @@ def _tell_cluster(state: State, sheet: Sheet, values: Values) -> None:
     book.seen = _trimmed([*book.seen, *fresh])
     for cell, marked, _ in items:
         _vote(book, cell, cluster, marked=marked)
-    for _, other, marked in groups:
-        book.votes.add_pair(cluster, other, marked=marked)
+    founding = state.careful and sheet.fresh and not any(marked for _, _, marked in groups)
+    for (
+        _,
+        other,
+        marked,
+    ) in groups:  # what is founded because nothing was marked is compared once more: a mark may have been missed
+        if not founding:
+            book.votes.add_pair(cluster, other, marked=marked)
     hits = [(chance, other) for chance, other, marked in groups if marked]
     if sheet.kind is Kind.CHECK and groups:
         apart = math.prod(1.0 - _sigmoid(_log_odds(chance) + state.fit.rates.mark) for chance, _ in hits)
         book.looks.append(Look(book.checked.get(cluster, 1) - 1, 1.0 - apart))
     if sheet.kind is Kind.SEED and groups:
-        book.fresh.append(Fresh(not hits, book.glances, SEED_WEIGHT))
+        book.fresh.append(Fresh(not hits, book.glances, 1.0 if sheet.drawn else SEED_WEIGHT))
     for chance, other in sorted(hits, reverse=True):
         cluster = _joined(state, cluster, other, chance)
-    joining = [(cell, chance) for cell, marked, chance in items if marked and clusters.label[cell] < 0]
+    wanted = _log_odds(state.sure)
+    joining = []
+    for cell, marked, chance in items:
+        likely = not state.careful or _log_odds(calibrated(state, chance, curve)) + state.fit.rates.mark > wanted
+        if marked and clusters.label[cell] < 0 and likely:
+            joining.append((cell, chance))
     clusters.place([cell for cell, _ in joining], cluster)
+    if sheet.drawn and clusters.size[cluster] == 1:
+        book.queue = (*book.queue, (sheet.anchor, False))
     for cell, chance in joining:
         state.own[cell] = _sigmoid(_log_odds(chance) + state.fit.rates.mark)
     _leave(state, [cell for cell, marked, _ in items if not marked], cluster)
@@ -231,7 +247,10 @@ def _tell_page(state: State, sheet: Sheet, values: Values) -> None:
         if value is None or other < 0:
             continue
         said += 1
-        _vote(book, item, other, marked=value >= 0.5)
+        if alone and state.careful:
+            book.votes.add_pair(own, other, marked=value >= 0.5)
+        else:
+            _vote(book, item, other, marked=value >= 0.5)
         if value >= 0.5 and other not in hits:
             hits.append(other)
     if sheet.guess != NOT_ASKED and said:
@@ -240,6 +259,16 @@ def _tell_page(state: State, sheet: Sheet, values: Values) -> None:
     if hits:
         chances = state.score([item], leave=bool(alone)).of(0)
         best = max(hits, key=lambda one: (chances.get(one, 0.0), -one))
+        if alone and state.careful:
+            believed = belief(state, item)
+            best = max(hits, key=lambda one: (float(believed[one]), -one))
+            again = book.paged.get(item, 0) < PAGES
+            if believed[best] < (state.sure if again else 0.5):
+                if again:
+                    book.queue = (*book.queue, (item, sheet.kind is Kind.RANDOM))
+                elif sheet.fresh:
+                    book.fresh.append(Fresh(new=True, glance=book.glances, weight=1.0))
+                return
         if alone or (own not in hits and chances.get(own, 0.0) < STAYS):
             clusters.place([item], best)
         cluster = int(clusters.label[item])
@@ -331,11 +360,13 @@ def _joined(state: State, a: int, b: int, chance: float) -> int:
     if a == b or not clusters.size[a] or not clusters.size[b]:
         return a
     small = min(clusters.size[a], clusters.size[b]) <= SMALL
-    low, high = (0.004, 0.98) if small else (0.01, 0.1)
+    low, high = (0.004, 0.98) if small and not state.careful else (0.01, 0.1)
     yes, no = book.votes.pairs.get(pair_of(a, b), (0.0, 0.0))
     odds = _log_odds(min(max(chance, low), high)) + yes * state.fit.rates.mark + no * state.fit.rates.no_mark
-    if odds <= (0.0 if small else _MERGE):
-        return a
+    if odds <= (0.0 if small and not state.careful else _MERGE):
+        less, more = (a, b) if clusters.size[a] <= clusters.size[b] else (b, a)
+        if not (small and state.careful) or belief(state, int(clusters.members[less][0]))[more] < state.sure:
+            return a
     into, gone = clusters.merge(a, b)
     book.votes.merge(gone, into)
     return into

@@ -57,14 +57,6 @@ class Rows:
     def copy(self) -> "Rows":
         return Rows(self.cluster.copy(), self.chance.copy(), self.new.copy(), self.norm.copy())
 
-    def longer(self, more: int) -> "Rows":
-        """Return them with so many empty rows behind."""
-        rest = Rows.empty(more)
-        return Rows(
-            np.concatenate([self.cluster, rest.cluster]), np.concatenate([self.chance, rest.chance]),
-            np.concatenate([self.new, rest.new]), np.concatenate([self.norm, rest.norm]),
-        )  # fmt: skip
-
     def put(self, items: Ints, found: "Rows") -> None:
         """Put rows of some items in their places, where there is one for each item of the collection."""
         self.cluster[items], self.chance[items] = found.cluster, found.chance

@@ -4,15 +4,19 @@ Sheets that are open are respected: their items, and their pairs of clusters, ar
 preferred. Choosing changes nothing (`answers.asked` does). Time: `best.py` and `pairs.py`; memory O(24 K).
 """
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.clustering.catalogue.answers import NOT_ASKED, PAGES, RANDOM_PAGES
+from cccount_dist.clustering.catalogue.belief import belief
 from cccount_dist.clustering.catalogue.best import SURE, best_cells, best_seed, seed_cells
 from cccount_dist.clustering.catalogue.labels import guessed, surety
+from cccount_dist.clustering.catalogue.nearest import nearest_clusters
 from cccount_dist.clustering.catalogue.pairs import ClusterPairs, cluster_pairs
+from cccount_dist.clustering.catalogue.rates import USUAL_MISS
 from cccount_dist.clustering.catalogue.sheet import GROUP, ITEM, Kind, Sheet
 from cccount_dist.clustering.catalogue.state import State
 from cccount_dist.clustering.catalogue.votes import pair_of
@@ -25,7 +29,11 @@ ODD_FROM, ODD_GROWTH, ODD_LAST = 24, 4, 6
 ODD_ENOUGH, ODD_RARE = 200, 0.01  # odd-one-out sheets stop when so many cells had fewer than this share
 CHECKS, CHECK_SIZE = 3, 0.3  # pages for a small cluster at the end, and what is small, as a share of the median
 CHECKED, UNLIKELY = 0.05, 0.004  # how likely two clusters are taken to be the same that nothing else says are
-SELDOM = 0.008  # the same where most small clusters are whole, as in a sample that is counted: one mark does not merge
+SELDOM = 0.012  # the same, where every cluster is compared with others: one mark does not merge
+FRESH, DOUBTFUL = 0.2, 0.1  # one of the three nearest was not compared, or some others; two groups that are worth another look
+TURNS = 3  # a count draws a random item, compares clusters and asks what moves most items in turn
+KNOWN_CELLS = 18  # of such an item's sheet, if so many clusters are known
+AUDITED = 8  # one in so many items of a count's random order has a page although it is surely placed
 REFUSALS = 2  # from which two clusters are not shown together again to fill a sheet
 REFUSED = -2.0  # log-odds of votes below which a cluster comes last on a page
 
@@ -40,11 +48,12 @@ class Table:
     unclear: set[int] = field(default_factory=set)  # clusters of which nobody can tell: all members were tried
 
 
-def choose(state: State, order: NDArray[np.int64], *, checks: bool = False) -> Sheet | None:
+def choose(state: State, order: NDArray[np.int64], *, counting: bool = False) -> Sheet | None:
     """Return the next sheet, None if nothing is worth a glance.
 
     order : (n,) the order of the random pages
-    checks : items that no cluster wants, and small clusters that never were compared, are compared with others before all else
+    counting : what matters is how many clusters there are: they are compared with each other instead of being looked through, and
+        random pages pass over items that are surely placed, but for some
     """
     table = _table(state)
     number = len(state.asked)
@@ -53,12 +62,16 @@ def choose(state: State, order: NDArray[np.int64], *, checks: bool = False) -> S
             continue
         if sheet := _page(state, table, item, Kind.RANDOM if random else Kind.PAGE, NOT_ASKED):
             return sheet
-    if number % state.random_every == state.random_every - 1 and (sheet := _random_page(state, table, order)) is not None:
-        return sheet
+    if (number + 1) % (TURNS if counting else state.random_every) == 0:
+        sheet = _draw(state, table, order) if counting else _random_page(state, table, order)
+        if sheet is not None:
+            return sheet
+    compare = counting and number % TURNS == 0
     return (
-        (_last_pages(state, table) or _first_check(state, table) if checks else None)
-        or _odd(state, table)
+        (_comparison(state, table) if compare else None)
+        or (None if counting else _odd(state, table))
         or _best(state, table, order)
+        or (_comparison(state, table) if counting else None)
         or _last_pages(state, table)
         or _check(state, table)
         or _odd(state, table, last=True)
@@ -108,10 +121,14 @@ def _best(state: State, table: Table, order: NDArray[np.int64]) -> Sheet | None:
     if value >= seed_value:
         return _about(state, cluster, _filled(state, table, cluster, cells.of(cluster)), Kind.CLUSTER)
     shown = seed_cells(state, seed, table.taken, clear, table.unclear)
+    if state.careful:
+        shown = _filled(state, table, -1, shown, seed)
     return _sheet(state, Kind.SEED, seed, shown) if shown else None
 
 
-def _filled(state: State, table: Table, cluster: int, cells: list[tuple[int, int, float]]) -> list[tuple[int, int, float]]:
+def _filled(
+    state: State, table: Table, cluster: int, cells: list[tuple[int, int, float]], item: int = -1
+) -> list[tuple[int, int, float]]:
     """Fill the cells that are left with the nearest clusters, those first that were compared least: it costs no glance.
 
     So parts of one class find each other, also where one comparison was missed.
@@ -127,7 +144,8 @@ def _filled(state: State, table: Table, cluster: int, cells: list[tuple[int, int
         if other not in shown and pair_of(cluster, other) not in table.pairs
     }
     others = np.array([other for other, times in refused.items() if times < REFUSALS], np.int64)
-    away = np.square(clusters.centre[others].astype(np.float64) - clusters.centre[cluster]).sum(axis=1)
+    centre = clusters.centre[cluster] if item < 0 else state.fit.space.rows[item]
+    away = np.square(clusters.centre[others].astype(np.float64) - centre).sum(axis=1)
     order = np.lexsort((others, away, np.array([refused[other] for other in others.tolist()])))
     return [*cells, *((int(others[place]), GROUP, UNLIKELY) for place in order[:room])]
 
@@ -160,6 +178,31 @@ def _random_page(state: State, table: Table, order: NDArray[np.int64]) -> Sheet 
     return None
 
 
+def _draw(state: State, table: Table, order: NDArray[np.int64]) -> Sheet | None:
+    """The next item of a count's random order that is in no cluster, as an anchor; one that surely is in one needs no sheet."""
+    clusters = state.book.clusters
+    before = [sheet.anchor for sheet in reversed(state.asked) if sheet.drawn][:1]
+    start = int(np.flatnonzero(order == before[0])[0]) + 1 if before else 0
+    for place in range(start, len(order)):
+        item = int(order[place])
+        placed = clusters.label[item] >= 0
+        if placed and place % AUDITED and state.own[item] > SURE:
+            continue
+        if table.taken[item] or state.book.unclear.get(item, 0) >= UNCLEAR:
+            continue
+        if placed:
+            page = _page(state, table, item, Kind.RANDOM, -1)
+            return None if page is None else replace(page, drawn=True)
+        believed = belief(state, item)
+        most = state.cells if len(clusters.live) <= state.cells else KNOWN_CELLS
+        likely = [cluster for cluster in np.argsort(-believed, kind="stable")[:most].tolist() if clusters.size[cluster]]
+        shown = [(cluster, GROUP, float(believed[cluster])) for cluster in likely if cluster not in table.unclear]
+        others = [cell for cell in seed_cells(state, item, table.taken, _clear(state), table.unclear) if cell[1] == ITEM]
+        cells = _filled(state, table, -1, [*shown, *others][: state.cells], item)
+        return replace(_sheet(state, Kind.SEED, item, cells), drawn=True) if cells else None
+    return None
+
+
 def _last_pages(state: State, table: Table) -> Sheet | None:
     """At the end each item that no cluster wants has pages of its own."""
     for item in state.book.clusters.unplaced.tolist():
@@ -177,6 +220,8 @@ def _page(state: State, table: Table, item: int, kind: Kind, guess: int) -> Shee
     belongs = own >= 0 and clusters.size[own] > 1
     chances = state.rows.of(item)
     said = state.book.votes.on(item, clusters.alias)
+    if state.careful and own >= 0 and not belongs:
+        said |= {sum(pair) - own: votes for pair, votes in state.book.votes.pairs.items() if own in pair}
     rates = state.fit.rates
     live = clusters.live
     away = np.square(clusters.centre[live].astype(np.float64) - state.fit.space.rows[item]).sum(axis=1)
@@ -249,52 +294,61 @@ def _check(state: State, table: Table) -> Sheet | None:
     return None
 
 
-def _first_check(state: State, table: Table) -> Sheet | None:
-    """A cluster that never had one beside the nearest others, the smaller half of the clusters, the smallest first.
+def pair_belief(state: State, pair: tuple[int, int]) -> float:
+    """How likely two clusters that were compared are the same, by the votes alone."""
+    yes, no = state.book.votes.pairs[pair]
+    no_mark = max(state.fit.rates.no_mark, math.log(USUAL_MISS))
+    odds = math.log(SELDOM / (1.0 - SELDOM)) + yes * state.fit.rates.mark + no * no_mark
+    return 1.0 / (1.0 + math.exp(min(max(-odds, -50.0), 50.0)))
 
-    What a sample that is counted needs before it grows: parts of a class find each other, also where a mark was missed once.
-    """
-    clusters = state.book.clusters
-    live = clusters.live
-    if len(live) < 2:
-        return None
-    small = max(2.0, float(np.median(clusters.size[live])))
-    for cluster in live[np.lexsort((live, clusters.size[live]))].tolist():
-        if clusters.size[cluster] > small:
-            break
-        if state.book.checked.get(cluster, 0):
+
+def _comparison(state: State, table: Table) -> Sheet | None:
+    """Two clusters that were marked once, again; else the cluster that was compared with fewest of the nearest others."""
+    book, clusters = state.book, state.book.clusters
+    open_ = table.busy | table.unclear
+    doubtful = [
+        (-chance, pair)
+        for pair, (yes, _) in book.votes.pairs.items()
+        if yes and pair not in table.pairs and not open_.intersection(pair) and clusters.size[list(pair)].all()
+        and (chance := pair_belief(state, pair)) > DOUBTFUL
+    ]  # fmt: skip
+    if doubtful:
+        first, second = sorted(min(doubtful)[1], key=lambda one: (clusters.size[one], one))
+        return _about(state, first, _filled(state, table, first, [(second, GROUP, SELDOM)]), Kind.CHECK)
+    best, least, told = None, FRESH, book.votes.pairs.keys() | table.pairs
+    for cluster, others in nearest_clusters(state).items():
+        if cluster in open_:
             continue
-        if (sheet := _compared(state, table, cluster, again=True)) is not None:
-            return sheet
-    return None
+        fresh = [
+            (place, other)
+            for place, other in enumerate(others)
+            if other not in table.unclear and pair_of(cluster, other) not in told
+        ]
+        value = sum(1.0 / (place + 2.0) for place, _ in fresh)
+        if value > least + 1e-12:
+            best, least = (cluster, fresh), value
+    if best is None:
+        return None
+    cells = [(other, GROUP, SELDOM) for _, other in best[1]]
+    return _about(state, best[0], _filled(state, table, best[0], cells), Kind.CHECK)
 
 
-def _compared(state: State, table: Table, cluster: int, *, again: bool = False) -> Sheet | None:
-    """A cluster beside the nearest ones that it was never compared with, or was marked beside; `again`: or refused by once."""
+def _compared(state: State, table: Table, cluster: int) -> Sheet | None:
+    """A cluster beside the nearest ones that it was never compared with, or was marked beside."""
     if cluster in table.busy or cluster in table.unclear:
         return None
     book, clusters, rates = state.book, state.book.clusters, state.fit.rates
     rest = []
     for other in clusters.live.tolist():
         yes, no = book.votes.pairs.get(pair_of(cluster, other), (0.0, 0.0))
-        refused = no - yes >= REFUSALS if again else yes + no > 0 and yes * rates.mark + no * rates.no_mark <= 0
+        refused = yes + no > 0 and yes * rates.mark + no * rates.no_mark <= 0
         if other != cluster and other not in table.unclear and pair_of(cluster, other) not in table.pairs and not refused:
             rest.append(other)
     if not rest:
         return None
     away = np.square(clusters.centre[rest].astype(np.float64) - clusters.centre[cluster]).sum(axis=1)
     nearest = [rest[place] for place in np.argsort(away, kind="stable")[: state.cells].tolist()]
-    chance = _priors(state, cluster) if again else {}
-    cells = [(other, GROUP, chance.get(other, SELDOM) if again else CHECKED) for other in nearest]
-    return _about(state, cluster, _filled(state, table, cluster, cells), Kind.CHECK)
-
-
-def _priors(state: State, cluster: int) -> dict[int, float]:
-    """How likely each other cluster is the same as one, before votes, within what a mark alone may settle."""
-    pairs = cluster_pairs(state)
-    mine = (pairs.first == cluster) | (pairs.second == cluster)
-    others = np.where(pairs.first[mine] == cluster, pairs.second[mine], pairs.first[mine])
-    return dict(zip(others.tolist(), np.clip(pairs.prior[mine], SELDOM, 0.5).tolist(), strict=True))
+    return _about(state, cluster, _filled(state, table, cluster, [(other, GROUP, CHECKED) for other in nearest]), Kind.CHECK)
 
 
 # -- making a sheet ----------------------------------------------------------------------------------------------------------

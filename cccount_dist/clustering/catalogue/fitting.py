@@ -8,21 +8,20 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.catalogue.answers import own_chance, renewed, replayed
+from cccount_dist.clustering.catalogue.answers import own_chance, renewed
+from cccount_dist.clustering.catalogue.belief import new_share
 from cccount_dist.clustering.catalogue.candidates import WIDTH, Rows, features, nearest_means
-from cccount_dist.clustering.catalogue.clusters import UNPLACED, Clusters
+from cccount_dist.clustering.catalogue.clusters import Clusters
 from cccount_dist.clustering.catalogue.parameters import CatalogueParameters
 from cccount_dist.clustering.catalogue.posterior import PLAIN, START, fitted_level, fitted_platt, fitted_weights
 from cccount_dist.clustering.catalogue.rates import SheetRates, learned_rates
-from cccount_dist.clustering.catalogue.space import EXACT, Base, fitted, nearest_of
+from cccount_dist.clustering.catalogue.space import Base, fitted
 from cccount_dist.clustering.catalogue.state import Book, Fit, State
 from cccount_dist.clustering.catalogue.votes import Votes
 from cccount_dist.similarity.threads import one_thread
 
 PLACED, LEFT = 400, 2000  # items that the weights, and the level of "new", are fitted to
 FEWEST, FEWEST_SEEN = 20, 24
-RECENT = 64  # items without a cluster that were asked about, from which the share of new ones is taken
-HALF_LIFE = 30.0  # glances after which such an item counts half
 SOON, LATE, SHARE = 4, 40, 0.08
 MANY = 20_000  # items for each of which a fit is due as much later
 
@@ -38,22 +37,6 @@ def refitted(state: State, given: SheetRates | None) -> None:
     """Fit everything again. `given`: rates of wrong answers that are known; None: they are learned."""
     renewed(state)
     _fit(state, given, state.fit.space.lists)
-
-
-def grown(state: State, base: Base, given: SheetRates | None) -> State:
-    """Return the state with more items behind those that it has, none of them placed; `base` has all of them."""
-    found, more = state.copy(), len(base.rows) - state.items
-    renewed(found)
-    clusters, votes = found.book.clusters, found.book.votes
-    clusters.label = np.append(clusters.label, np.full(more, UNPLACED, np.int32))
-    votes.head = np.append(votes.head, np.full(more, -1, np.int32))
-    found.earlier = (*state.earlier, state.items)
-    found.rows, found.own, found.base = found.rows.longer(more), np.append(found.own, np.ones(more)), base
-    _fit(found, given, nearest_of(base) if len(base.rows) > EXACT else found.fit.space.lists)
-    if any(state.items <= pair[1] < found.items for pair in found.outside):  # what was known of items that come now
-        replayed(found)
-        refitted(found, given)
-    return found
 
 
 def begun(base: Base, lists: NDArray[np.int32], given: CatalogueParameters, seed: int, rates: SheetRates | None) -> State:
@@ -78,7 +61,7 @@ def _fit(state: State, given: SheetRates | None, lists: NDArray[np.int32]) -> No
     with one_thread():
         fit = replace(fit, space=space, means=nearest_means(space, clusters), glances=book.glances, level=0.0, rates=rates)
         state.fit = fit
-        share = _new_share(state)
+        share = new_share(state)
         fit.weight = _weights(state, share)
     fit.platt = tuple(_platt(state, curve) for curve in range(len(fit.platt)))
     _all_rows(state)
@@ -100,14 +83,6 @@ def _some(state: State, items: NDArray[np.int64], most: int, stream: int) -> NDA
         return items
     chance = np.random.default_rng([state.seed, stream, state.book.glances])
     return np.sort(chance.choice(items, most, replace=False))
-
-
-def _new_share(state: State) -> float:
-    """The share of unplaced items whose cluster is not known: random pages say it, and seed sheets; what is old fades."""
-    recent = state.book.fresh[-RECENT:]
-    weight = np.array([one.weight * 0.5 ** ((state.book.glances - one.glance) / HALF_LIFE) for one in recent])
-    new = np.array([one.new for one in recent], np.float64)
-    return (float((weight * new).sum()) + 0.25) / (float(weight.sum()) + 0.5)
 
 
 def _weights(state: State, share: float) -> NDArray[np.float64]:
@@ -149,4 +124,4 @@ def _rates(state: State) -> SheetRates:
     return learned_rates(chance, marked)
 
 
-__all__ = ["begun", "grown", "is_due", "refitted"]
+__all__ = ["begun", "is_due", "refitted"]

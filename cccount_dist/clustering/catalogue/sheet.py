@@ -36,6 +36,7 @@ class Sheet:
     fresh: bool  # the anchor was in no cluster
     guess: int = -1  # of a random page: the cell that stands for the cluster that the item is, or would be, labelled with
     sure: float = 0.0  # … and how likely that is right
+    drawn: bool = False  # the anchor is the next item of a random order
 
     def questions(self, present: Sequence[int]) -> list[Question]:
         """Return its questions; `present` has the collection's number of each item."""

@@ -96,6 +96,7 @@ class Book:
     checked: dict[int, int] = field(default_factory=dict)  # pages on which a small cluster was compared
     paged: dict[int, int] = field(default_factory=dict)  # pages that an item had
     looks: list[Look] = field(default_factory=list)  # at small groups
+    drawn: list[tuple[int, int, int]] = field(default_factory=list)  # random items, clusters founded before, page
     bad_anchors: frozenset[tuple[int, int]] = frozenset()
     unclear: dict[int, int] = field(default_factory=dict)  # cells of an item of which nobody could tell
     queue: tuple[tuple[int, bool], ...] = ()  # items that need another page, and whether it is a random page's
@@ -106,7 +107,7 @@ class Book:
             self, clusters=self.clusters.copy(), votes=self.votes.copy(), shown=dict(self.shown), seen=list(self.seen),
             fresh=list(self.fresh), random=list(self.random), cells=list(self.cells), odd_size=dict(self.odd_size),
             final_size=dict(self.final_size), checked=dict(self.checked), paged=dict(self.paged), unclear=dict(self.unclear),
-            looks=list(self.looks),
+            looks=list(self.looks), drawn=list(self.drawn),
         )  # fmt: skip
 
 
@@ -122,17 +123,22 @@ class State:
     cells: int  # of a sheet
     random_every: int
     seed: int
+    sure: float = 0.5  # how likely a mark has to make it that an item belongs to a cluster, for the item to join it
     asked: list[Sheet] = field(default_factory=list)
     history: list[tuple[bool, int]] = field(default_factory=list)  # (True: asked, False: answered), page
     values: dict[int, Values] = field(default_factory=dict)  # of the pages that were answered
     outside: dict[tuple[int, int], bool] = field(default_factory=dict)  # pairs that are known from elsewhere
-    earlier: tuple[int, ...] = ()  # how many items there were before more were added (`fitting.grown`)
 
     def copy(self) -> "State":
         return replace(
             self, book=self.book.copy(), rows=self.rows.copy(), own=self.own.copy(), asked=list(self.asked),
             history=list(self.history), values=dict(self.values), outside=dict(self.outside),
         )  # fmt: skip
+
+    @property
+    def careful(self) -> bool:
+        """Whether a mark alone does not decide: where clusters are counted, a false one would hide a class."""
+        return self.sure > 0.5
 
     @property
     def items(self) -> int:

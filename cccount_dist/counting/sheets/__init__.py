@@ -1,1 +1,1 @@
-"""Counting by sheets: a random sample of the items is grouped completely, and what it did not show is extrapolated."""
+"""Counting by sheets: the collection is grouped by sheets, and random items say what is missing."""
