@@ -336,7 +336,8 @@ SLOW_STORE = """() => {
     const begin = IDBDatabase.prototype.transaction;
     IDBDatabase.prototype.transaction = function (...given) {
         const begun = begin.apply(this, given);
-        Object.defineProperty(begun, 'oncomplete', {set(done) { begun.addEventListener('complete', () => setTimeout(done, 500)); }});
+        const later = (done) => begun.addEventListener('complete', () => setTimeout(done, 500));
+        Object.defineProperty(begun, 'oncomplete', {set: later});
         return begun;
     };
 }"""
