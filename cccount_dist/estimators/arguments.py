@@ -20,11 +20,13 @@ def checked_features(X: ArrayLike) -> NDArray[np.float32]:
     """Return X as (n, d) float32, at least 2 x 1 and finite."""
     if issparse(X):
         raise FeaturesTypeError("X is sparse, and sparse data are not supported: give X.toarray()")
-    if np.iscomplexobj(X):
-        raise FeaturesError("X holds complex numbers. Complex data not supported: give real ones")
     try:
+        if np.iscomplexobj(X):
+            raise FeaturesError("X holds complex numbers. Complex data not supported: give real ones")
         with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite, and is refused below
             features = np.asarray(X, dtype=np.float32)
+    except FeaturesError:
+        raise
     except TypeError as error:
         raise FeaturesTypeError(f"X must be an array of numbers: {error}") from error
     except ValueError as error:
@@ -35,7 +37,9 @@ def checked_features(X: ArrayLike) -> NDArray[np.float32]:
             "X.reshape(-1, 1) is many items with one feature"
         )
     if features.shape[1] < 1:
-        raise FeaturesError(f"X has 0 feature(s) (shape={features.shape}) while a minimum of 1 is required.")
+        raise FeaturesError(
+            f"X has 0 feature(s) (shape={features.shape}) while a minimum of 1 is required: give at least 1 feature"
+        )
     if len(features) < 2:
         raise FeaturesError(f"X must have at least 2 items and 1 feature, not the shape {features.shape}: 1 sample is too few")
     finite = np.isfinite(features).all(axis=1)
