@@ -196,7 +196,8 @@ def test_results_that_are_deleted_come_back_as_the_repair_says(copy: Path) -> No
         stage("advance", place, name)
     write_reports(place, None)
     Individuals.open(place, "group").write()
-    assert before - set(keys_of(copy)) <= {key for key in before if key.startswith(".cache/")}
+    stand_in = "campaigns/group/results/sides.json"  # the pictures here have no sides, so no step writes it (damage.py)
+    assert before - set(keys_of(copy)) - {stand_in} <= {key for key in before if key.startswith(".cache/")}
     assert verify(place)["ok"]
 
 
