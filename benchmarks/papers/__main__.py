@@ -3,6 +3,7 @@
     python -m benchmarks.papers --data FOLDER                 the quick form: minutes, few seeds
     python -m benchmarks.papers --data FOLDER --full          the full form: hours; again: only what is missing
     python -m benchmarks.papers --data FOLDER --full --dask   the same on a Dask cluster (--compute, --workers)
+    … --stored --write            tables and plots of what is there into docs/evidence/paper-figures.md
     python -m benchmarks.papers --list
 
 Finished measurements are lines in the folder of results; `NAME.md` is the table, `NAME.svg` the plot (extra `benchmarks`). A case
@@ -10,15 +11,19 @@ whose data are not in the folder is left out. docs/evidence/papers.md says what 
 """
 
 import argparse
+import shutil
 from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks.papers import apc, hacc, iu_red, nis, subclustering
 from benchmarks.papers.jobs import run, stored
 from benchmarks.papers.pictures import draw
+from benchmarks.pasting import paste
 from flows.compute.options import ComputeOptions
 
 EXPERIMENTS = {one.name: one for module in (nis, apc, hacc, subclustering, iu_red) for one in module.EXPERIMENTS}
+
+PAGE = Path(__file__).parent.parent.parent / "docs/evidence/paper-figures.md"
 
 
 def main() -> None:
@@ -28,6 +33,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=list(EXPERIMENTS), default=list(EXPERIMENTS))
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--stored", action="store_true", help="measure nothing: write the tables of what is there")
+    parser.add_argument("--write", action="store_true", help="put tables and plots into docs/evidence/paper-figures.md")
     parser.add_argument("--list", action="store_true", help="name the experiments, and how many cases each has")
     parser.add_argument("--dask", action="store_true", help="run on a Dask cluster")
     parser.add_argument("--compute", default="local")
@@ -47,12 +53,16 @@ def main() -> None:
                 if given.stored
                 else run(one, given.data, given.results, full=given.full, client=client)
             )
-            lines = [f"# {one.of}", "", *(one.table(done) if done else ["nothing was measured: the data are not in the folder"])]
+            lines = one.table(done) if done else ["nothing was measured: the data are not in the folder"]
             given.results.mkdir(parents=True, exist_ok=True)
-            (given.results / f"{name}.md").write_text("\n".join(lines) + "\n")
-            if done:
-                draw(one.panels(done), one.of, given.results / f"{name}.svg")
-            print("\n".join(lines), flush=True)
+            (given.results / f"{name}.md").write_text("\n".join([f"# {one.of}", "", *lines]) + "\n")
+            print("\n".join([f"# {one.of}", "", *lines]), flush=True)
+            if not done:
+                continue
+            draw(one.panels(done), one.of, given.results / f"{name}.svg")
+            if given.write:
+                shutil.copyfile(given.results / f"{name}.svg", PAGE.with_suffix("") / f"{name}.svg")
+                paste(PAGE, name, lines)
 
 
 if __name__ == "__main__":

@@ -23,8 +23,14 @@ def draw(panels: Sequence[Panel | Dots], title: str, file: Path) -> None:
         figure = Figure(figsize=(4.2 * min(_ACROSS, len(panels)), 3.4 * rows), layout="constrained")
         figure.suptitle(title, fontsize=9)
         grid = figure.subplots(rows, min(_ACROSS, len(panels)), squeeze=False).ravel()
+        named: list[str] = []
         for axes, panel in zip(grid, panels, strict=False):
-            _draw_panel(axes, panel) if isinstance(panel, Panel) else _draw_dots(axes, panel)
+            if isinstance(panel, Dots):
+                _draw_dots(axes, panel)
+                continue
+            _draw_panel(axes, panel)
+            if named != (named := [*panel.curves, *panel.printed]):  # the same names need one legend
+                axes.legend(fontsize=6)
         for axes in grid[len(panels) :]:
             axes.set_visible(False)
         figure.savefig(file, metadata={"Date": None})
@@ -43,7 +49,6 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         axes.set_xscale("log")
     axes.set(title=panel.title, xlabel=panel.x, ylabel=panel.y)
     axes.grid(visible=True, linewidth=0.3)
-    axes.legend(fontsize=6)
 
 
 def _draw_dots(axes: Axes, dots: Dots) -> None:
