@@ -31,7 +31,7 @@ class SubclusterParameters(Options):
     ahead: Annotated[
         str,
         Option(
-            "While answers are awaited: what no open question can tell, or what follows from the likeliest answers.",
+            "While answers are awaited: what no open question can tell, or of that what follows from the likeliest answers.",
             choices=AHEAD, where={"form": "ours"}, absent=AHEAD[0],
         ),
     ] = AHEAD[0]  # fmt: skip

@@ -7,9 +7,9 @@ first until it is filled or has had H_bc / H_wc questions: then it waits.
 
 An answer is taken in by itself, so how answers arrive together changes nothing. An answer that is replaced is forgotten, but
 centroids and images that moved because of it stay where they are: others may be asked about than without it. Several questions
-may be open: those to which answers cannot imply each other's (`waiting.py`), or with `likely` those that would follow from the
-likeliest answers. Each answer leads to the next question: where two centroids are the same, one of them moves and is compared
-again, so questions that are chosen at once are mostly about centroids which will have moved by then.
+may be open: those to which answers cannot imply each other's (`waiting.py`); with `likely` those of them that would follow from
+the likeliest answers. Each answer leads to the next question: where two centroids are the same, one of them moves and is
+compared again, so questions that are chosen at once are mostly about centroids which will have moved by then.
 Time O(K² + K n) for a question, O(K R) for each swap; memory O(K (K + R)).
 """
 
@@ -69,6 +69,7 @@ class ActiveSubclustering:
         self._look_at_centroids()
         self._plan: Asked | None = None
         self._planned = False
+        self._copied_from: ActiveSubclustering | None = None  # of a copy that only supposes answers
 
     def ask(self, limit: int) -> list[Question]:
         questions: list[Question] = []
@@ -122,6 +123,7 @@ class ActiveSubclustering:
         if not self._options.likely or not self._open or self._selection.places > _MOST_COPIED:
             return self
         supposing = deepcopy(self)
+        supposing._copied_from = self
         supposing._fit_at = sys.maxsize  # nothing is learnt from what is only supposed
         for number in self._open.values():
             supposing._suppose(number)
@@ -218,7 +220,7 @@ class ActiveSubclustering:
         surplus = self._selection.surplus()
         if surplus.any():
             within, between = within & ~surplus[:, None], between & ~surplus & ~surplus[:, None]
-        if self._open or self._unsure:
+        if self._open or self._unsure or self._copied_from is not None:
             within, between = self._not_held(within, between)
         waits = self._tally.waits()
         urgent = within & ~waits & (self._tally.tries > 0)
@@ -241,8 +243,9 @@ class ActiveSubclustering:
     def _not_held(self, within: NDArray[np.bool_], between: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Leave out what an answer to an open question could imply, and pairs of centroids that nobody could tell apart."""
         items, centroids = self._members.items, self._selection.centroids
-        if self._open:
-            trees = Trees(self._known, self._open, np.maximum(items, 0).ravel())
+        truth = self._copied_from or self  # what is only supposed may turn out otherwise
+        if truth._open:
+            trees = Trees(truth._known, truth._open, np.maximum(items, 0).ravel())
             of_item = trees.of_item.reshape(items.shape)
             within = within & trees.joinable(of_item[:, :1], of_item)
             between = between & trees.joinable(of_item[:, :1], of_item[None, :, 0])

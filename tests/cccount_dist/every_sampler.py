@@ -181,7 +181,7 @@ def every_sampler() -> Iterator[Variant]:
     yield Variant("hacc-random", _random_constraints)
     for size, start in ((3, "random"), (1, "pam")):
         yield Variant(f"subcluster-{size}-{start}", partial(_subclusters, size, start), own_closure=True, replaces=False)
-    yield Variant("subcluster-likely", partial(_subclusters, 3, "random", likely=True), own_closure=False, replaces=False)
+    yield Variant("subcluster-likely", partial(_subclusters, 3, "random", likely=True), own_closure=True, replaces=False)
 
 
 def _grouper(name: str, method: str, parameters: Mapping[str, Scalar]) -> Variant:
