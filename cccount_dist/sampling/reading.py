@@ -66,6 +66,11 @@ class Reading:
         self.changed.discard(OUTSIDE)
         return new
 
+    def asks_again(self, annotator: str, question: Question) -> bool:
+        """Whether somebody answered the pair of a question before, by another number."""
+        u, v = sorted((question.u, question.v))
+        return self.seen.get((annotator, u, v), question.id) != question.id
+
     def _read_questions(self) -> None:
         asked = questions_of(self.folder.log.questions(since=len(self.questions)))
         self.questions += asked

@@ -80,9 +80,13 @@ def write_pack(workspace: str, campaign: str, count: int, file: str, *, annotato
 
 
 def _whole_pages(asking: Campaign, count: int, annotator: str) -> list[Question]:
-    """So many open questions, and what else is on the page of the last one: a page is not cut in two."""
-    found = asking.ask(count + _MOST_ON_A_PAGE, annotator=annotator)
-    first, rest = found[:count], found[count:]
+    """So many open questions, and what else is on the page of the last one: a page is not cut in two.
+
+    A pair that they answered before, asked again by another number, is for somebody else, unless there is nothing but such pairs.
+    """
+    found = asking.ask(len(asking.questions), annotator=annotator)
+    found = [q for q in found if q.page is not None or not asking.reading.asks_again(annotator, q)] or found
+    first, rest = found[:count], found[count : count + _MOST_ON_A_PAGE]
     page = first[-1].page if first else None
     return first + [question for question in rest if page is not None and question.page == page]
 

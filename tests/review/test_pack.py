@@ -1,11 +1,12 @@
 """The offline pack: one file that a browser opens without any network; its answers come back and count once."""
 
 import json
+import re
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
-from cccount_dist.campaign.campaign import Campaign
+from cccount_dist.campaign.campaign import Campaign, Response
 from cccount_dist.sampling.types import Question
 from storage.collection import collection_table
 from storage.workspace import Workspace
@@ -107,3 +108,21 @@ def test_names_in_a_pack_are_text_and_nothing_else(browser: Browser, tmp_path: P
         expect(person.page.locator("#stage .name")).to_have_text(hostile)
         assert "caught" not in person.page.title()
         assert person.problems == []
+
+
+def test_a_pack_has_no_pair_that_its_person_answered_before_unless_there_is_nothing_else(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    start_campaign(workspace, "again", [Question(0, 6, 2), Question(1, 2, 6), Question(2, 6, 2), Question(3, 8, 9)])
+    Campaign.open(workspace.location, "again").tell([Response(0, 1.0, "ana")])
+
+    def asked(name: str) -> set[int]:
+        file = tmp_path / f"{name}.html"
+        write_pack(workspace.location, "again", 3, str(file), annotator=name.partition(" ")[0], side=64)
+        content = json.loads(re.findall(r'id="pack">(.*?)</script>', file.read_text())[0])
+        return {candidate["question_id"] for sheet in content["sheets"] for candidate in sheet["candidates"]}
+
+    assert asked("ana") == {3}
+    assert asked("ben") == {1, 2, 3}
+    Campaign.open(workspace.location, "again").tell([Response(3, 0.0, "ben")])
+    assert asked("ana later") == {1, 2}

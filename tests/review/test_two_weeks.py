@@ -231,7 +231,11 @@ def test_a_campaign_of_two_weeks(browser: Browser, tmp_path: Path) -> None:
     assert found == team.said
     assert set(found.values()) == {1}
     assert all(row.value == float(truth[ids[row.u]] == truth[ids[row.v]]) for row in given)
-    assert len([row for row in campaign.ledger.rows() if row.annotator == "Dörte"]) == 5
+    # Those of the file too, each once. The new epoch may say them again, as it does everybody's: those rows are no votes.
+    filled_in = [row for row in campaign.ledger.rows() if row.is_vote and row.annotator == "Dörte"]
+    said = sorted((ids[row.u], ids[row.v], "same" if row.value else "different") for row in filled_in)
+    assert said == sorted((row["id_u"], row["id_v"], row["value"]) for row in rows)
+    assert len(said) == 5
     assert "butterflies" in cccount("status", workspace).out
     assert cccount("verify", workspace, "--json").json["ok"]
 
