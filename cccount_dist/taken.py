@@ -65,7 +65,7 @@ TAKEN = {
     "bursts": Taken(40 * _MIB, 1_250, shard=9, dimension=50_000, instead=_LESS),
     "embed": Taken(64 * _MIB, 1_300),
     "neighbors": Taken(64 * _MIB, 1_300),
-    "campaign": Taken(104 * _MIB, 1_300, shard=9, answer=2_400, instead=_LESS),
+    "campaign": Taken(128 * _MIB, 1_300, shard=9, answer=2_400, instead=_LESS),
     "status": Taken(56 * _MIB, 1_250, answer=2_400),
     "report": Taken(56 * _MIB, 800, answer=2_400),
     "browse": Taken(40 * _MIB, 900, dimension=100_000, shown=100_000, instead=_LESS),

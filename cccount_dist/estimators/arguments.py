@@ -1,5 +1,7 @@
 """Checks of what a caller gives to the scikit-learn style classes; each refusal names the value that was wrong."""
 
+import warnings
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
@@ -20,22 +22,26 @@ def checked_features(X: ArrayLike) -> NDArray[np.float32]:
     """Return X as (n, d) float32, at least 2 x 1 and finite."""
     if issparse(X):
         raise FeaturesTypeError("X is sparse, and sparse data are not supported: give X.toarray()")
-    if np.iscomplexobj(X):
-        raise FeaturesError("X holds complex numbers. Complex data not supported: give real ones")
     try:
-        with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite, and is refused below
+        is_complex = np.iscomplexobj(X)
+        with np.errstate(over="ignore"), warnings.catch_warnings():  # too large for float32 becomes infinite: refused below
+            warnings.simplefilter("ignore", np.exceptions.ComplexWarning)  # refused below, too
             features = np.asarray(X, dtype=np.float32)
     except TypeError as error:
         raise FeaturesTypeError(f"X must be an array of numbers: {error}") from error
     except ValueError as error:
         raise FeaturesError(f"X must be an array of numbers: {error}") from error
+    if is_complex:
+        raise FeaturesError("X holds complex numbers. Complex data not supported: give real ones")
     if features.ndim != 2:
         raise FeaturesError(
             f"X must have two dimensions, items and features, not the shape {features.shape}. Reshape your data: "
             "X.reshape(-1, 1) is many items with one feature"
         )
     if features.shape[1] < 1:
-        raise FeaturesError(f"X has 0 feature(s) (shape={features.shape}) while a minimum of 1 is required.")
+        raise FeaturesError(
+            f"X has 0 feature(s) (shape={features.shape}) while a minimum of 1 is required: give at least 1 feature"
+        )
     if len(features) < 2:
         raise FeaturesError(f"X must have at least 2 items and 1 feature, not the shape {features.shape}: 1 sample is too few")
     finite = np.isfinite(features).all(axis=1)

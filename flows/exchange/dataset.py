@@ -32,7 +32,7 @@ def open_dataset(location: str) -> "xarray.Dataset":
         raise InputError("this needs xarray: pip install xarray") from error
     workspace = Workspace.open(location)
     table = workspace.collection().table
-    items: dict[str, Any] = {"item": table["id"].to_numpy(zero_copy_only=False)}
+    items: dict[str, Any] = {"item": table["id"].to_numpy(zero_copy_only=False)}  # what xarray takes as coordinates
     for name in _COLUMNS:
         if name in table.column_names and table[name].null_count < len(table):
             items[name] = ("item", table[name].to_numpy(zero_copy_only=False))

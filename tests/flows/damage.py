@@ -8,6 +8,7 @@ import numpy as np
 from PIL import Image
 
 from cccount_dist.campaign.inputs import load_inputs
+from cccount_dist.campaign.sidewords import SIDES_FILE, OneSide, SideFigures
 from cccount_dist.individuals.census import Individuals
 from cccount_dist.kinds.subcluster.prepared import find_lists, lists_job, options_of
 from cccount_dist.review.annotators import Annotators
@@ -57,6 +58,7 @@ def everything(home: Path) -> Path:
         Annotators(workspace).add(name)
     write_gold(workspace, GOLD.schema.empty_table().from_pylist([{"u": 0, "v": 1, "value": 0.0, "origin": "me"}], GOLD.schema))
     _individuals(workspace)
+    _sides(workspace)
     _disposable(workspace)
     _upgraded(workspace)
     return home / "ws"
@@ -105,6 +107,12 @@ def _upgraded(workspace: Workspace) -> None:
     older = "".join(line for line in lines if not line.startswith("#")).replace("format = 2", "format = 1")
     workspace.objects.replace("workspace.toml", stamped("workspace.toml", older.encode()))
     upgrade(workspace.location)
+
+
+def _sides(workspace: Workspace) -> None:
+    side = OneSide(estimate=10.0, low=10.0, high=10.0)
+    figures = SideFigures(of_side={"left": side, "right": side}, least=10.0, most=18.0, joined=2)
+    CampaignFolder(workspace, "group").write_result(SIDES_FILE, figures.stored())
 
 
 def _disposable(workspace: Workspace) -> None:

@@ -331,6 +331,18 @@ def test_axe_finds_nothing_on_a_sheet_and_in_its_closer_look(browser: Browser, s
     assert {where: what for where, what in found.items() if what} == {}
 
 
+# A busy disk: what is written into the browser's store takes half a second.
+SLOW_STORE = """() => {
+    const begin = IDBDatabase.prototype.transaction;
+    IDBDatabase.prototype.transaction = function (...given) {
+        const begun = begin.apply(this, given);
+        const later = (done) => begun.addEventListener('complete', () => setTimeout(done, 500));
+        Object.defineProperty(begun, 'oncomplete', {set: later});
+        return begun;
+    };
+}"""
+
+
 def test_a_pack_has_sheets_too(browser: Browser, workspace: Workspace, tmp_path: Path) -> None:
     start(workspace, sheets_of(4, 6))
     file = tmp_path / "pack.html"
@@ -346,6 +358,7 @@ def test_a_pack_has_sheets_too(browser: Browser, workspace: Workspace, tmp_path:
         ana.page.reload()
         ana.page.locator("#stage img").first.wait_for()
         expect(ana.cells).to_have_count(5)  # what is left of the sheet comes back
+        ana.page.evaluate(SLOW_STORE)
         ana.presses("1")
         ana.sends("Enter", same=[0])
         rows = json.loads((answers := handed_in(ana.page, tmp_path)).read_text())

@@ -131,7 +131,7 @@ def test_why_there_is_nothing_to_answer_and_for_how_long(
         expect(page.locator("#waited")).to_contain_text("at the latest in")
         shot(page, "taken-1280")
         other.answer("ben", [Response(0, 1.0)])
-        expect(page.locator("#notice")).to_contain_text("Nobody takes this campaign on just now", timeout=20_000)
+        expect(page.locator("#notice")).to_contain_text("Nobody advances this campaign just now", timeout=20_000)
         refreshed(folder, [(3, 12.2, 9.5, 20.1)])
         expect(page.locator("#notice")).to_contain_text("The next questions are being chosen", timeout=20_000)
         expect(page.locator("#waited")).to_contain_text("You have waited")

@@ -25,6 +25,7 @@ async function change(store, work) {
   return new Promise((resolve, reject) => {
     const transaction = database.transaction(store, "readwrite", { durability: "strict" });
     work(transaction.objectStore(store));
+    transaction.commit(); // at once: what waits for its requests to be answered is lost when the page is closed or reloaded meanwhile
     transaction.oncomplete = () => resolve();
     transaction.onerror = transaction.onabort = () => reject(transaction.error);
   });

@@ -44,7 +44,7 @@ export class Review {
     this.saved = new SavedDialog({
       flush: () => void this.outbox?.flush(),
       forget: () => void this.outbox?.forgetRefused(),
-      handIn: () => void this.transport.handIn(),
+      handIn: () => void this.handIn(),
     });
     this.listen();
   }
@@ -210,9 +210,15 @@ export class Review {
   /** A pack is answered: the one thing that is left to do is large. */
   offerToHandIn() {
     if (find("finish")) return;
-    const button = element("button", { type: "button", id: "finish", class: "primary finish", onclick: () => void this.transport.handIn() }, "Hand in");
+    const button = element("button", { type: "button", id: "finish", class: "primary finish", onclick: () => void this.handIn() }, "Hand in");
     this.notice(EMPTY.packed);
     find("notice").append(button);
+  }
+
+  /** Save a pack's answers as a file, also those that are still on their way into the browser's store. */
+  async handIn() {
+    await this.outbox?.flush();
+    await this.transport.handIn();
   }
 
   notice(text) {

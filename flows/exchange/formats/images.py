@@ -35,7 +35,7 @@ def fiftyone(source: Source) -> Written:
     A sample for each file, with a `Detection` for each box on it; where the whole picture shows one individual, a
     `Classification` `individual`.
     """
-    samples: dict[str, dict[str, Any]] = {}
+    samples: dict[str, dict[str, Any]] = {}  # FiftyOne's own JSON
     unknown = 0
     for item, one in source.pictures:
         path, box = source.address(item).path, source.box(item)
