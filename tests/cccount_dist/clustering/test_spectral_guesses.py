@@ -49,6 +49,22 @@ def test_low_rank_is_fitted_by_ridge_regressions_in_turn(seed: int) -> None:
     np.testing.assert_allclose(found.at(first, second), guessed(weight, 3)[first, second], rtol=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_last_digits_of_ratings_that_form_a_tree_do_not_choose_among_eigenvalues(seed: int) -> None:
+    """Those of a tree are x and -x in pairs, and a rank that is odd cuts one. Another processor changes the last digits."""
+    random, weight = np.random.default_rng(seed), np.zeros((30, 30))
+    for item in range(1, 30):
+        other = random.integers(item)
+        weight[item, other] = weight[other, item] = 0.2 + 0.7 * random.random()
+    exact = low_rank(rated(weight), 3)
+    assert np.count_nonzero(exact.signs < 0.0) == 2
+    pairs = np.triu_indices(30, 1)
+    for _ in range(5):
+        noise = 1e-14 * random.standard_normal(weight.shape)
+        found = low_rank(rated(weight * (1.0 + noise + noise.T)), 3)
+        np.testing.assert_allclose(found.at(*pairs), exact.at(*pairs), atol=1e-9)
+
+
 @given(st.integers(0, 10_000), st.integers(3, 9), st.integers(1, 4))
 @settings(max_examples=40, deadline=None)
 def test_the_misfit_of_places_and_its_gradient_are_the_slow_ones(seed: int, items: int, dimensions: int) -> None:
