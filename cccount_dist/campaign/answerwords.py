@@ -27,7 +27,15 @@ def free_words(count: int) -> str:
     >>> free_words(0), free_words(1), free_words(986)
     ('no free ones', '1 free one', '986 free ones')
     """
-    return f"{count:,} free one{'' if count == 1 else 's'}" if count else "no free ones"
+    return plural(count, "free one") if count else "no free ones"
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """
+    >>> plural(1, "picture"), plural(1200, "picture"), plural(0, "reply", "replies")
+    ('1 picture', '1,200 pictures', '0 replies')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def time_words(seconds: float) -> str:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from cccount_dist.campaign import answerwords
 from cccount_dist.campaign.answerwords import parts, time_words
 from cccount_dist.campaign.effort import Effort
 from cccount_dist.campaign.noun import Noun, noun_of, whole, whole_range
@@ -51,7 +52,7 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     >>> plural(1, "answer"), plural(2000, "answer"), plural(0, "reply", "replies")
     ('1\\xa0answer', '2,000\\xa0answers', '0\\xa0replies')
     """
-    return f"{count:,}{_NBSP}{one if count == 1 else many or one + 's'}"
+    return answerwords.plural(count, one, many).replace(" ", _NBSP, 1)
 
 
 def duration(seconds: float) -> str:

@@ -15,9 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from cccount_dist.campaign.answerwords import plural
 from cccount_dist.individuals.roster import Individual
 from flows.exchange.csvfiles import csv_bytes, guarded
-from flows.exchange.formats.source import Source, Written, called, notes, plural
+from flows.exchange.formats.source import Source, Written, called, notes
 from storage.errors import InputError
 from storage.reading import read_regular, reading, require_file
 from storage.version import __version__

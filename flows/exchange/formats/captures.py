@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from cccount_dist.campaign.answerwords import plural
 from cccount_dist.individuals.draws import Drawn, draws
 from cccount_dist.individuals.spoken import answers_about
 from flows.exchange.csvfiles import csv_bytes
 from flows.exchange.formats.known import errors_of, measured, over, unmeasured
-from flows.exchange.formats.source import Source, Written, called, notes, plural
+from flows.exchange.formats.source import Source, Written, called, notes
 from flows.exchange.formats.words import token
 from flows.exchange.places import in_metres
 from storage.errors import InputError

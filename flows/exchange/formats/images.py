@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from flows.exchange.formats.source import Source, Written, called, notes, plural
+from cccount_dist.campaign.answerwords import plural
+from flows.exchange.formats.source import Source, Written, called, notes
 from flows.exchange.individuals import written
 
 

@@ -131,17 +131,9 @@ def called(one: Individual) -> str:
     return one.name or f"individual-{one.individual}"
 
 
-def plural(count: int, one: str, many: str | None = None) -> str:
-    """
-    >>> plural(1, "picture"), plural(1200, "picture")
-    ('1 picture', '1,200 pictures')
-    """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
 def notes(*parts: str | None) -> str | None:
     """What there is to know, in one line; None for nothing."""
     return "; ".join(part for part in parts if part) or None
 
 
-__all__ = ["Choices", "Source", "Written", "called", "notes", "plural"]
+__all__ = ["Choices", "Source", "Written", "called", "notes"]
