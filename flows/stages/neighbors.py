@@ -14,6 +14,7 @@ import distributed
 from dask.utils import format_bytes
 
 from cccount_dist.campaign.outcome import Outcome, optional
+from cccount_dist.embedding.given import is_of_distances
 from cccount_dist.similarity.approximate import ApproximatePass
 from cccount_dist.similarity.exact import ExactPass, survey
 from cccount_dist.similarity.grid import grid_for
@@ -27,7 +28,7 @@ from flows.compute.clients import run_tasks
 from flows.stages import approximate
 from flows.stages.embed import Standing
 from flows.stages.passes import require_memory, run_stages
-from storage.arrays import JSON
+from storage.arrays import JSON, ShardedArray
 from storage.errors import InputError, StoreError
 from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, SIMILARITY, ArraySpec
 from storage.workspace import Workspace
@@ -78,14 +79,13 @@ def neighbors(
     workspace: str,
     *,
     k: int | None = None,
-    metric: Metric = "cosine",
+    metric: Metric | None = None,
     engine: str = "exact",
     store_similarity: bool = False,
     client: distributed.Client,
 ) -> Neighbored:
-    """Find the neighbours of every item; `k` None: 50, or as many as a small collection has."""
+    """Find the neighbours of every item; `k` None: 50, or as many as a small collection has; `metric` None: see `_metric`."""
     began = time.perf_counter()
-    metric = check_metric(metric)
     if engine not in _PASSES:
         raise InputError(f"there is no engine {engine!r}: use one of {', '.join(_PASSES)}")
     if k is not None and k < 1:
@@ -101,7 +101,7 @@ def neighbors(
         items=job.grid.items,
         dimensions=job.dimensions,
         k=job.k,
-        metric=metric,
+        metric=job.metric,
         engine=engine,
         seconds=time.perf_counter() - began,
         tiles=done.tiles,
@@ -112,10 +112,10 @@ def neighbors(
     )
 
 
-def standing(workspace: str, *, k: int | None, metric: str, engine: str, store_similarity: bool) -> Standing:
+def standing(workspace: str, *, k: int | None, metric: str | None, engine: str, store_similarity: bool) -> Standing:
     """How much of this has been done: read off the arrays and the scratch folder, without a cluster."""
     opened = Workspace.open(workspace)
-    job = _pass(opened, k, check_metric(metric), engine)
+    job = _pass(opened, k, metric, engine)
     begun = has_passes(opened)  # also what a kill behind the last block left
     if not begun and _is_complete(opened, job, _attributes(job, engine)) and not (store_similarity and _unstored(opened, job)):
         return "complete"
@@ -128,8 +128,21 @@ def _usual(opened: Workspace, items: int) -> int:
     return max(1, min(USUAL, there - 1))
 
 
-def _pass(opened: Workspace, wanted: int | None, metric: Metric, engine: str) -> ExactPass:
+def _metric(embeddings: ShardedArray, wanted: str | None, location: str) -> Metric:
+    """How similarity is measured; vectors that stand for given distances have those, and nothing else."""
+    if not is_of_distances(embeddings.attributes):
+        return check_metric(wanted or "cosine")
+    if wanted not in (None, "euclidean"):
+        raise InputError(
+            f"--metric {wanted} is of no use here: {location} was made from given distances, which its vectors have as Euclidean "
+            "ones; leave --metric out"
+        )
+    return "euclidean"
+
+
+def _pass(opened: Workspace, wanted: int | None, told: str | None, engine: str) -> ExactPass:
     embeddings = opened.array(EMBEDDINGS)
+    metric = _metric(embeddings, told, opened.location)
     items, dimensions = embeddings.shape
     k = _usual(opened, items) if wanted is None else wanted
     grid = grid_for(items, 8 * capacity(k))

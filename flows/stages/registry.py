@@ -78,7 +78,7 @@ def _neighbors(workspace: str, _: str | None, options: NeighborsOptions) -> Outc
     from cccount_dist.similarity.metrics import check_metric
     from flows.stages.neighbors import neighbors
 
-    metric = check_metric(options.metric)
+    metric = None if options.metric is None else check_metric(options.metric)
     with options.client() as client:
         return neighbors(
             workspace,
