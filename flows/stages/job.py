@@ -177,7 +177,6 @@ def _neighbored(job: Job, do: Doing) -> StageRun:
             k=options.k,
             metric=options.metric,
             engine=options.engine,
-            store_similarity=options.store_similarity,
         )
         if reached == "complete":
             return _told(StageRun("neighbors", "skipped", 0.0))

@@ -11,6 +11,11 @@ from flows.compute.options import ComputeOptions
 from storage.errors import InputError
 
 ENGINES = ("exact", "approximate")
+# Options of older versions, and why they went: whoever still gives one is told.
+GONE = {
+    "store_similarity": "is gone: similarities are computed faster than they were read from the store, and nothing keeps them "
+    "any more; leave it out",
+}
 
 
 def _labels_located(labels: str, folder: Path) -> str:
@@ -206,14 +211,6 @@ class NeighborsOptions(ComputeOptions):
     engine: Annotated[
         str, Option("exact, or approximate: for a million items and more.", metavar="|".join(ENGINES), read=_check_engine)
     ] = "exact"
-    store_similarity: Annotated[bool, Option("Keep all similarities as a blockwise store, too.")] = False
-
-    def __post_init__(self) -> None:
-        Options.__post_init__(self)
-        if self.store_similarity and self.engine != "exact":
-            raise InputError(
-                f"--store-similarity keeps all pairs, and --engine {self.engine} does not compute them: use --engine exact"
-            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
