@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zarr
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, load_npz
+from scipy.sparse import coo_array, csr_array, load_npz
 from scipy.sparse.csgraph import dijkstra
 
 from cccount_dist.room import Size
@@ -147,7 +147,7 @@ def _dense(path: Path, items: int, rows: Callable[[int, int], NDArray[np.generic
         raise InputError(f"{path}: item {loose[0]} is {square[loose[0], loose[0]]:g} away from itself, and that must be 0")
     np.fill_diagonal(square, 0.0)
     _check_any(path, square)
-    return Distances(items, square, hashlib.sha256(square).hexdigest()[:32])
+    return Distances(items, square, hashlib.sha256(square.data).hexdigest()[:32])
 
 
 def _unusable(values: Floats) -> int | None:
@@ -178,9 +178,9 @@ def _npz(path: Path, items: int | None) -> Distances:
         raise InputError(f"{path} is no sparse matrix: write it with scipy.sparse.save_npz, or a full one as .npy")
     if size > 24 * _MOST_PAIRS:  # a small file may unpack to more than there is memory
         raise InputError(f"{path} unpacks to {size / 2**30:,.1f} GiB: more than {_MOST_PAIRS:,} pairs cannot be used")
-    graph = load_npz(path)
-    _check_square(path, graph.shape, graph.dtype)
-    graph = graph.tocoo()
+    loaded = load_npz(path)
+    _check_square(path, loaded.shape, loaded.dtype)
+    graph = coo_array(loaded)
     count = graph.shape[0] if items is None else max(items, graph.shape[0])
     return _sparse(path, count, graph.row.astype(np.int64), graph.col.astype(np.int64), graph.data.astype(np.float64))
 
@@ -241,8 +241,8 @@ def _sparse(path: Path, items: int, first: Ints, second: Ints, distance: Floats,
         u, v = divmod(int(key[start[apart[0]]]), items)
         raise InputError(_asymmetric(path, named(u), named(v), float(low[apart[0]]), float(high[apart[0]])))
     pairs = Pairs(*np.divmod(key[start], items), (low + high) / 2)
-    digest = hashlib.sha256(key[start])
-    digest.update(pairs.distance)
+    digest = hashlib.sha256(key[start].data)
+    digest.update(pairs.distance.data)
     return Distances(items, pairs, digest.hexdigest()[:32], ids)
 
 
