@@ -27,7 +27,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     columns = {"u": [NAMES[u] for u, _ in pairs], "v": [NAMES[v] for _, v in pairs], "distance": [DISTANCES[p] for p in pairs]}
     pq.write_table(pa.table(columns), folder / "pairs.parquet")
     pq.write_table(pa.table({"id": NAMES, "label": [str(one) for one in LABELS]}), folder / "labels.parquet")
-    arguments = ["--distances", folder / "pairs.parquet", "--labels", folder / "labels.parquet"]
+    arguments: list[str | Path] = ["--distances", folder / "pairs.parquet", "--labels", folder / "labels.parquet"]
     shown = cccount("init", folder / "ws", *arguments, "--json")
     assert shown.code == 0, shown.err
     assert (shown.json["items"], shown.json["labelled"]) == (80, 80)
@@ -63,7 +63,7 @@ def test_what_does_not_go_with_distances_is_refused(made: Path, tmp_path: Path) 
     np.save(tmp_path / "d.npy", DISTANCES[:40])
     np.save(tmp_path / "x.npy", DISTANCES)
     before = files_of(made)
-    for arguments, said in (
+    refused: list[tuple[list[str | Path], str]] = [
         (["init", tmp_path / "new", "--distances", tmp_path / "d.npy"], "has the shape (40, 80)"),
         (
             ["init", tmp_path / "new", "--distances", tmp_path / "d.npy", "--embeddings", tmp_path / "x.npy"],
@@ -73,7 +73,8 @@ def test_what_does_not_go_with_distances_is_refused(made: Path, tmp_path: Path) 
         (["neighbors", made, "--metric", "cosine", "--yes"], "leave --metric out"),
         (["embed", made, "--yes"], "has nothing to encode"),
         (["extend", made, "--embeddings", tmp_path / "x.npy", "--yes"], "those to new items are not known"),
-    ):
+    ]
+    for arguments, said in refused:
         shown = cccount(*arguments)
         assert shown.code == 1, (arguments, shown.err)
         assert said in shown.line
