@@ -41,7 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("method", "told", "least"),
-    [("hacc", ["--clusters", "4"], 0.9), ("apc", [], 0.9), ("iu-red", ["--clusters", "4", "--parameter", "prior=0.5"], 0.9)],
+    [("hacc", ["--clusters", "4"], 0.9), ("apc", [], 0.9), ("iu-red", ["--clusters", "4", "--prior", "0.5"], 0.9)],
 )
 def test_methods_group_by_given_distances(method: str, told: list[str], least: float, made: Path) -> None:
     asked = ["--oracle", "labels", "--budget", "60"]
