@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.gallery import pairs_of, start_campaign
 from flows.serving import connections as limits
 from flows.serving.connections import Accepted, Connections, bounded, listening
 from flows.serving.logs import LINES, WINDOW_SECONDS, Bounded
 from storage.workspace import Workspace
 from tests.attack.server import allow_files, answer_for, ends_by, most, review, slowness
-from tests.review.gallery import pairs_of, start_campaign
 
 HALF = b"POST /api/census/answers HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Half: "
 ANSWER_MS = 300.0

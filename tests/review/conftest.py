@@ -11,13 +11,13 @@ import pytest
 import uvicorn
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from benchmarks.gallery import make_gallery
 from cccount_dist.review.annotators import Annotators
 from cccount_dist.review.app import make_app
 from cccount_dist.review.desks import Desks
 from cccount_dist.review.signin import Door
 from flows.serving.review import Unattended
 from storage.workspace import Workspace
-from tests.review.gallery import make_gallery
 from tests.review.person import PATIENCE
 from tests.servers import free_port
 
