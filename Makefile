@@ -21,7 +21,9 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 demo: setup      ## the whole way on bundled images, with a kill in the middle; leaves demo/report.html
 	$(BIN)/cccount demo --directory demo
 
-test: lint types docs unit audit  ## everything that CI runs
+# Types, site and audit run beside the tests, which wait for servers and browsers a third of their time.
+test: lint       ## everything that CI runs
+	$(MAKE) --no-print-directory --jobs 2 types unit docs audit
 lint: setup      ## ruff: rules and format; the order of imports between rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

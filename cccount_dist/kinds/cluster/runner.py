@@ -20,6 +20,7 @@ from cccount_dist.clustering.respecting import respecting
 from cccount_dist.clustering.result import Grouping, Previewing, numbered
 from cccount_dist.clustering.sided import SidedGroups
 from cccount_dist.individuals.sides import side_figures
+from cccount_dist.kinds.cluster.outweighed import outweighed, said_outweighed, settled_by_people
 from cccount_dist.report.measured import measured_columns
 from cccount_dist.sampling.checked import CheckedAnswers
 from cccount_dist.sampling.constraints import Constraints
@@ -111,6 +112,11 @@ class ClusterRunner(CampaignRunner[Grouping]):
         cautions = [found.warning] if found.warning is not None else []
         if found.against:
             cautions.append(said_against(found.against, self.folder.workspace.collection().ids))
+        if not self._method.takes("ratings"):
+            named = {frozenset((u, v)) for u, v, _ in found.against}
+            rows = outweighed(settled_by_people(self.ledger, self.questions), found.labels)
+            if count := sum(frozenset((row.u, row.v)) not in named for row in rows):
+                cautions.append(said_outweighed(count))
         wrong, seen = self._known[False], self._known.total()
         if self._method.believes and seen >= _TRIALS and wrong > _ERR * seen and self.ledger.overlap == 1:
             cautions.append(
