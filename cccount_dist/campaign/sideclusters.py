@@ -6,6 +6,8 @@ that takes its K from there is frozen with all of them.
 
 from collections.abc import Mapping
 
+from storage.settings import Scalar
+
 
 def written(of_side: Mapping[str, int]) -> str:
     """Return the numbers as a campaign is frozen with them.
@@ -16,7 +18,7 @@ def written(of_side: Mapping[str, int]) -> str:
     return ", ".join(f"{side}={clusters}" for side, clusters in of_side.items())
 
 
-def clusters_of(side: str, items: int, clusters: int | None, of_side: str | None) -> int | None:
+def clusters_of(side: str, items: int, clusters: int | None, of_side: Scalar | None) -> int | None:
     """Return K for one side that has so many items; None if nobody told K.
 
     >>> clusters_of("right", 500, 41, "left=41, right=44"), clusters_of("other", 12, 41, "left=41, right=44")
@@ -24,7 +26,7 @@ def clusters_of(side: str, items: int, clusters: int | None, of_side: str | None
     """
     if clusters is None:
         return None
-    own = dict(pair.split("=") for pair in (of_side or "").split(", ") if pair)
+    own = dict(pair.split("=") for pair in str(of_side or "").split(", ") if pair)
     return min(int(own.get(side, clusters)), items)
 
 

@@ -86,7 +86,7 @@ class ClusterRunner(CampaignRunner[Grouping]):
         """The items of each side, and what its sampler is made from; nothing where sides are not kept apart."""
         by_count, found = self.settings.parameters.get("clusters_of_sides"), {}
         for side, items in self.inputs.by_side().items():
-            told = clusters_of(side, len(items), self._given.clusters, None if by_count is None else str(by_count))
+            told = clusters_of(side, len(items), self._given.clusters, by_count)
             found[side] = items, replace(of_side(self._given, items), clusters=told)
         return found
 
