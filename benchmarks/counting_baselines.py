@@ -40,6 +40,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="put the table into docs/evidence/counting.md")
     given = parser.parse_args()
     lines = list(HEAD)
+    print("\n".join(lines), flush=True)
     for name in given.sets.split(","):
         if (source := find(name, given.data)) is not None:
             for line in measure(name, load(source), given.runs):
