@@ -28,6 +28,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
+from benchmarks.gallery import start_campaign
 from benchmarks.review import QUIET, annotate, serving
 from cccount_dist import Campaign, Response
 from cccount_dist.campaign.advancing import kind_of, read_inputs
@@ -38,7 +39,6 @@ from cccount_dist.sampling.types import Question
 from storage.campaigns import CampaignFolder
 from storage.collection import collection_table
 from storage.workspace import Workspace
-from tests.review.gallery import start_campaign
 
 KIND = {"placing": "count", "apc": "cluster", "evidence": "cluster"}
 CLASSES, INTRINSIC, NOISE = 500, 16, 0.7  # of the vectors: in a few directions classes overlap, so that there is something to ask

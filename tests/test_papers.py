@@ -93,6 +93,33 @@ def test_the_page_has_a_table_for_each_paper_and_a_row_for_every_preset() -> Non
     assert len(ROWS) > 60
 
 
+# Which slow transcription each preset is tested against.
+TRANSCRIBED = {
+    ("nis", "paper"): "test_nis_printed.py::test_the_preset_is_algorithm_1_with_equations_6_7_10_and_11",
+    ("nested-mc", "paper"): "test_nis_printed.py::test_nested_mc_is_equations_3_and_4",
+    ("apc", "paper"): "test_apc_printed.py::test_the_preset_alone_asks_so_too_with_the_level_of_appendix_c1_and_k_at_the_elbow",
+    ("hacc", "paper"): "test_hacc_printed.py::test_the_preset_asks_what_algorithm_1_asks_and_groups_as_it_does",
+    ("hacc", "paper-h2"): "test_hacc_printed.py::test_the_preset_asks_what_algorithm_1_asks_and_groups_as_it_does",
+    ("active", "paper"): "test_subclustering_printed.py::test_the_preset_asks_what_algorithm_1_asks_and_ends_where_it_does",
+    ("active", "paper-threshold"): (
+        "test_subclustering_printed.py::test_the_preset_asks_what_algorithm_1_asks_and_ends_where_it_does"
+    ),
+    **{(name, preset): f"test_iu_red_printed.py::{test}" for name in ("iu-red", "iu-red-pure", "s-and-t", "s-and-t-pure")
+       for preset, test in (("paper", "test_the_preset_measures_what_the_algorithm_measures"),
+                            ("paper-noisy", "test_repeats_are_chosen_as_section_5_says"),
+                            ("paper-median", "test_the_median_of_three_is_always_taken_where_that_is_wanted"))},
+    **{("random-ratings", preset): "test_iu_red_printed.py::test_random_ratings_draws_among_the_pairs_that_are_left"
+       for preset in ("paper", "paper-noisy", "paper-median")},
+}  # fmt: skip
+
+
+def test_every_preset_is_tested_against_a_transcription() -> None:
+    assert {(method.name, preset) for method in METHODS for preset in method.presets} == set(TRANSCRIBED)
+    for cell in TRANSCRIBED.values():
+        file, name = cell.split("::")
+        assert f"def {name}(" in (ROOT / "tests/cccount_dist/papers" / file).read_text(), cell
+
+
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda one: one.name)
 def test_every_experiment_has_cases_and_tables(experiment: Experiment, tmp_path: Path) -> None:
     quick, full = experiment.cases(full=False), experiment.cases(full=True)

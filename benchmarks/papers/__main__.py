@@ -53,10 +53,10 @@ def main() -> None:
                 if given.stored
                 else run(one, given.data, given.results, full=given.full, client=client)
             )
-            lines = one.table(done) if done else ["nothing was measured: the data are not in the folder"]
+            lines = one.table(done) if done else ["Nothing was measured: the data are not in the folder."]
             given.results.mkdir(parents=True, exist_ok=True)
             (given.results / f"{name}.md").write_text("\n".join([f"# {one.of}", "", *lines]) + "\n")
-            print("\n".join([f"# {one.of}", "", *lines]), flush=True)
+            print("\n".join([f"## {one.of}", "", *lines]), flush=True)
             if not done:
                 continue
             draw(one.panels(done), one.of, given.results / f"{name}.svg")

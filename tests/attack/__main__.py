@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx
 from PIL import Image
 
+from benchmarks.gallery import large_jpeg, start_campaign
 from benchmarks.pasting import paste
 from cccount_dist.campaign.campaign import Campaign, Response
 from cccount_dist.review.annotators import Annotators
@@ -26,11 +27,10 @@ from storage.workspace import Workspace
 from tests.attack.server import answer_for, p99, review
 from tests.attack.test_connections import HalfOpen
 from tests.attack.test_images import CHILD, bomb
-from tests.attack.test_pictures import large_jpeg, looking
+from tests.attack.test_pictures import looking
 from tests.attack.test_votes import votes
 from tests.flows.conftest import ROOT, environment
 from tests.review.campaigns import make_folder, pairs, plain_desk
-from tests.review.gallery import start_campaign
 
 Row = tuple[str, str, str, bool]  # what was tried, what was seen, the bound, whether it holds
 PAUSE = 0.15  # between the answers of one person: 400 a minute

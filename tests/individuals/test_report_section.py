@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from benchmarks.gallery import make_gallery
 from cccount_dist.campaign.noun import Noun
 from cccount_dist.campaign.reporting import is_current, refresh_report
 from cccount_dist.report.individualsection import individuals_section, seen_individuals
@@ -12,7 +13,6 @@ from flows.exchange.catalogue import import_catalogue
 from storage.individuals import IDENTITIES_KEY
 from storage.schema import GROUPINGS
 from tests.individuals.made import BEGAN, add_campaign, make_census
-from tests.review.gallery import make_gallery
 
 ANIMAL = Noun("butterfly", "butterflies")
 

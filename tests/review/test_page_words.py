@@ -9,6 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from benchmarks.gallery import pages_of, pairs_of, start_campaign
 from cccount_dist.campaign.campaign import Campaign, Response
 from cccount_dist.report.contact import ContactFacts, Picture, contact_sheet
 from cccount_dist.report.facts import Thumbnail
@@ -22,7 +23,6 @@ from storage.settings import Goal
 from storage.workspace import Workspace
 from tests.cccount_dist.report.samples import DOT
 from tests.review.conftest import Serve
-from tests.review.gallery import pages_of, pairs_of, start_campaign
 from tests.review.person import Person
 
 PHONE = {"width": 360, "height": 640}
