@@ -62,7 +62,7 @@ memory: setup    ## what every command takes, measured, beside what it says befo
 papers: setup    ## run every command of docs/evidence/papers.md, about three minutes
 	CCCOUNT_PAPERS=1 $(BIN)/pytest -n 0 tests/flows/test_paper_commands.py
 
-sides: setup     ## how often the number of animals behind their sides is in its interval: 600 made collections, about five minutes
+sides: setup     ## how often the number of animals behind their sides is in its interval: 600 made collections, about two minutes
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.sides 100
 
 kernels:         ## forget compiled kernels: numba does not notice when a file that a kernel imports has changed
