@@ -191,8 +191,7 @@ class Made:
         size = replace(here, answers=self.items)
         yield Watched("catalogue import", "catalogue import", size, ["catalogue", "import", ws, "--file", known])
         bursts = self.folder / "bursts.csv"
-        rows = (f"{name},{number // 2}" for number, name in enumerate(self.names))
-        bursts.write_text("\n".join(["id,burst", *rows]))
+        bursts.write_text("\n".join(["id,burst", *(f"{name},{number // 2}" for number, name in enumerate(self.names))]))
         size = replace(here, answers=2 * self.items)  # what the file may say, and the pairs of the catalogue
         yield Watched("facts encounters", "facts", size, ["facts", "encounters", ws, "--file", bursts])
         (self.folder / "images").rename(self.folder / "moved")
