@@ -40,6 +40,17 @@ class Inputs:
         """How many items can be asked about."""
         return int(np.count_nonzero(~np.isnan(self.degree)))
 
+    @property
+    def most_of_a_side(self) -> int:
+        """How many items can be compared with each other at most: all, or those of the side that has the most."""
+        return max((len(items) for items in self.by_side().values()), default=self.countable)
+
+    def classes(self, labels: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+        """Return the classes that answers can tell apart: those of the labels, and where sides count, those of each side."""
+        if labels is None or self.sides is None:
+            return labels
+        return np.where(labels < 0, labels, labels * len(SIDES_KEPT) + self.sides)
+
     def by_side(self) -> dict[str, NDArray[np.int64]]:
         """The items of every side that there are, those that cannot be asked about left out; nothing where sides do not count."""
         if self.sides is None:

@@ -82,7 +82,7 @@ def test_any_body_is_stored_or_refused_and_what_was_stored_is_sound(
             check()
     assert "Traceback" not in caplog.text
     assert verify(str(asked.location))["problems"] == []
-    assert min(stored[route] for route in ROUTES) >= 1, "some of them get past the check of their form"
+    assert stored.total() >= 20, "many of them get past the check of their form"
 
 
 def test_whoever_is_too_fast_hears_the_same_on_every_route(
