@@ -50,7 +50,7 @@ audit: setup     ## known vulnerabilities of the pinned versions, where an advis
 	infra/audit $(BIN)
 faults: setup    ## the long form of the fault suite: 200 faults, about half an hour; writes docs/evidence/faults.md
 	$(BIN)/python -m tests.faults --faults 200
-attack: setup    ## the long form of the attacks on the review server, about two minutes; writes docs/evidence/attack.md
+attack: setup    ## the long form of the attacks on the review server, about five minutes alone on the machine; writes docs/evidence/attack.md
 	$(BIN)/python -m tests.attack
 
 weeks: setup     ## the long form of the campaign of two weeks in small: three people at their own pace, about ten minutes

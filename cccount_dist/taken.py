@@ -79,6 +79,7 @@ TAKEN = {
     "individuals": Taken(64 * _MIB, 2_200, answer=5_000),
     "export": Taken(64 * _MIB, 4_000, answer=5_000),
     "catalogue import": Taken(64 * _MIB, 1_000, answer=3_000, instead="import the file in parts"),
+    "facts": Taken(64 * _MIB, 1_000, answer=1_200, instead="bring in fewer at once"),
     "review": Taken(160 * _MIB, 900, answer=3_000),
 }
 
