@@ -7,7 +7,8 @@ and its nearest, so that what is peculiar to one picture is left out), L Lᵀ = 
 in which all items differ more than those of a class are stretched by the fourth root of the ratio.
 
 Rows become unit rows where they were unit rows. Lists are renewed among neighbours and their neighbours, and all of it is done
-twice. Time O(n (d² + 200 d)), memory the vectors twice; nothing grows with n².
+twice. Time O(n (d² + 200 d)); memory O(d²) and three blocks of 8,192 rows in float64 (0.25 GiB at 1,280 dimensions): the vectors
+of the new space lie in a file of the temporary folder, as large as those given, while they are used.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # numba infers the types of compiled functions from their arguments.
