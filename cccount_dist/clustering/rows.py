@@ -3,6 +3,7 @@
 What is small stays in memory. A memory map counts as the file's pages, which the kernel takes back when it needs them.
 """
 
+import os
 import tempfile
 from collections.abc import Iterator
 
@@ -10,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.clustering.distance import LANES
+from cccount_dist.room import gibibytes
 from cccount_dist.similarity.memory import forget_pages
+from storage.errors import StoreError
+from storage.reading import reason
 
 IN_MEMORY = 64 * 2**20  # bytes up to which an array is made in memory
 BLOCK_NUMBERS = 2**21  # of a block of rows: 16 MiB in float64
@@ -20,10 +24,19 @@ Rows = NDArray[np.float32]
 
 def room_for(rows: int, dimensions: int) -> Rows:
     """Return an array (rows, dimensions), not filled: in memory if it is small, otherwise in a file of the temporary folder."""
-    if 4 * rows * dimensions <= IN_MEMORY:
+    needed = 4 * rows * dimensions
+    if needed <= IN_MEMORY:
         return np.empty((rows, dimensions), np.float32)
-    with tempfile.TemporaryFile(prefix="cccount-rows-") as file:  # the map keeps it
-        return np.memmap(file, np.float32, "w+", shape=(rows, dimensions))
+    try:
+        with tempfile.TemporaryFile(prefix="cccount-rows-") as file:  # the map keeps it
+            if hasattr(os, "posix_fallocate"):  # a disk that becomes full behind a map would kill the process
+                os.posix_fallocate(file.fileno(), 0, needed)
+            return np.memmap(file, np.float32, "w+", shape=(rows, dimensions))
+    except OSError as error:
+        raise StoreError(
+            f"there is no room for {gibibytes(needed)} of vectors in {tempfile.gettempdir()} ({reason(error)}): make room, or "
+            "name another folder by the variable TMPDIR"
+        ) from error
 
 
 def row_blocks(vectors: Rows) -> Iterator[slice]:

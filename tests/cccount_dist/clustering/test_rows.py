@@ -1,5 +1,6 @@
 """Vectors that stay on disk: the same rows, in files without a name, and the same numbers whatever the blocks."""
 
+import errno
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from cccount_dist.clustering.hacc.forest import WholeNumbers, whole_numbers
 from cccount_dist.clustering.hacc.units import central_items
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from cccount_dist.similarity.metrics import prepare
+from storage.errors import StoreError
 
 RANDOM = np.random.default_rng(2)
 VECTORS = prepare(RANDOM.normal(size=(400, 20)).astype(np.float32), "cosine")
@@ -25,6 +27,17 @@ def test_what_is_large_lies_in_a_file_that_goes_with_the_process(monkeypatch: py
     large[:] = 3.0
     assert list(tmp_path.iterdir()) == []
     assert float(large.sum()) == 4800.0
+
+
+def test_a_full_disk_is_said_before_it_is_written_to(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def full(*_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("os.posix_fallocate", full)
+    with pytest.raises(StoreError, match=r"no room for 0.1 GiB of vectors in .* \(No space left on device\): make room, or name"):
+        rows.room_for(2**20, 32)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("limit", [1000, 2**26])
