@@ -33,6 +33,7 @@ from storage.workspace import Workspace
 GROUPS = ("encounter", "burst", "group", "event", "eventid", "sequence", "sequenceid")
 CAMERAS = ("camera", "opposite")
 DEATHS = ("name", "died")
+_DAY = 86_400_000_000  # microseconds
 _SURE = 0.02  # how often a fact is wrong if nobody says
 
 
@@ -165,9 +166,9 @@ def deaths(workspace: str, file: str, error_rate: float = _SURE) -> FactsAdded:
         if moment is None:
             raise InputError(f"column {when} is empty: write the day of the death, such as 2026-06-30")
         moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        at = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
         if moment.timetz().replace(tzinfo=None) == time():  # a day: it may have been seen until its end
-            moment += timedelta(days=1)
-        at = int((moment - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(microseconds=1))
+            at += _DAY
         before = [item for item in known[name] if not facts.timed[item] or facts.moments[item] <= at]
         if not before:
             raise InputError(f"column {when}: every picture of {shortened(name)} was taken after {moment.date()}")

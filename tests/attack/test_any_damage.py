@@ -28,6 +28,7 @@ from tests.attack.corpus import (
     GOLD,
     GOOD,
     JOB,
+    KNOWN,
     PACK,
     _tar,
     as_json,
@@ -73,6 +74,9 @@ ROWS = [{"question_id": n, "u": n, "v": n + 6, "value": 1.0, "annotator": "ana"}
 STUDIO = [{"id": 1, "data": {"question_id": 0}, "annotations": [{"id": 7, "result": [{"value": {"choices": ["same"]}}]}]}]
 TOKENS = json.dumps({"ana": {"salt": "00" * 16, "digest": "00" * 32}}).encode()
 PROFILE = b"kind = 'local'\nwait_seconds = 60\n[cluster]\nn_workers = 2\n[adapt]\nminimum = 1\n"
+WILDLIFE = b"path,identity,orientation\nx/image 0,Luna,left\nx/image 1,Ben,right\nx/image 2,unknown,\n"
+OBSERVED = b"observationID,mediaID,individualID\nimage 0,m0,Luna\nimage 1,m1,\n"
+SIDES = b"path;id;side\n0.png;a;left\n1.png;b;both\n2.png;c;R\n"
 PREFECT = b"active = 'here'\n[profiles.here]\nPREFECT_API_URL = 'http://127.0.0.1:4200/api'\n"
 
 
@@ -113,6 +117,15 @@ SEEDS: dict[str, tuple[str, bytes, Read]] = {
     "answers: Label Studio": ("a.json", as_json(STUDIO).encode(), READ["answers"]),
     "gold: json": ("g.json", as_json(GOLD).encode(), READ["gold"]),
     "gold: csv": ("g.csv", b"u,v,value\n0,6,1\n1,7,0\n", READ["gold"]),
+    "catalogue: table": ("a.json", as_json(KNOWN).encode(), READ["catalogue"]),
+    "catalogue: wildlife-datasets": ("a.csv", WILDLIFE, READ["catalogue"]),
+    "catalogue: pairs u, v": ("a.csv", b"id_u,id_v,value\nimage 6,image 7,same\nimage 8,image 9,0\n", READ["catalogue"]),
+    "catalogue: Camtrap DP": ("observations.csv", OBSERVED, lambda path, home: READ["catalogue"](path.parent, home)),
+    "places": ("a.csv", b"place,latitude,longitude,start\nford,-3.5,29.8,2026-01-01\n", READ["places"]),
+    "facts: bursts": ("a.csv", b"id,burst\nimage 0,1\nimage 1,1\nimage 2,2\n", READ["encounters"]),
+    "facts: cameras": ("a.csv", b"camera,opposite\nford,hill\n", READ["cameras"]),
+    "facts: deaths": ("a.csv", b"name,died\nLuna,2026-05-03\nBen,9999-12-31\n", READ["deaths"]),
+    "collection: sides": ("m.csv", SIDES, READ["manifest"]),
     "run file": ("job.toml", JOB.encode(), READ["job"]),
     "annotators.json": ("annotators.json", TOKENS, text_reader(read_tokens)),
     "compute profile": ("p.toml", PROFILE, lambda path, _: Profile.read(str(path))),
