@@ -170,5 +170,5 @@ EXPERIMENTS = (
     Experiment(
         "hacc-calibration", "Active-HACC, figure 3", calibration_cases, measure_calibration, calibration_table, calibration_panels
     ),
-    Experiment("hacc-speed", "Active-HACC, section 4.2: times faster", speed_cases, measure_speed, speed_table, speed_panels),
+    Experiment("hacc-speed", "Active-HACC, section 4.1: times faster", speed_cases, measure_speed, speed_table, speed_panels),
 )
