@@ -49,11 +49,8 @@ def copy(full: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(full, tmp_path / "ws"))
 
 
-BESIDE_SQLITE = ("-wal", "-shm", "-journal")  # there only while a database is open: they come and go
-
-
 def keys_of(workspace: Path) -> list[str]:
-    return [key for key in LocalObjects(workspace).keys("") if not key.endswith(BESIDE_SQLITE)]
+    return [key for key in LocalObjects(workspace).keys("") if not key.endswith(inventory.BESIDE_SQLITE)]
 
 
 def problems_of(workspace: Path) -> list[dict[str, str]]:
@@ -88,7 +85,7 @@ def test_every_key_has_one_declaration_and_every_declaration_a_key(full: Path) -
     matched = {key: [match.stored for match in declared(key)] for key in keys_of(full)}
     assert {key for key, things in matched.items() if len(things) != 1} == set()
     used = {pattern_of(key) for key in matched}
-    declared_patterns = {p for thing in STORED for p in thing.patterns if not p.endswith(BESIDE_SQLITE)}
+    declared_patterns = {p for thing in STORED for p in thing.patterns if not p.endswith(inventory.BESIDE_SQLITE)}
     assert declared_patterns - used == set()
     assert verify(str(full)) == {"ok": True, "problems": []}
 
