@@ -70,7 +70,7 @@ class SubclusterKind(CampaignKind[SubclusterOptions]):
     def check(self, options: SubclusterOptions, inputs: "Inputs") -> None:
         from cccount_dist.clustering.methods import check_clusters
 
-        if inputs.metric == "euclidean":
+        if inputs.metric == "euclidean" and not inputs.of_distances:
             raise InputError(
                 "subcluster works with cosine or correlation, and the neighbours were computed with euclidean: run "
                 "`cccount neighbors` with --metric cosine first"
