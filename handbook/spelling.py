@@ -27,7 +27,7 @@ def misspelt(text: str) -> list[str]:
 
     >>> misspelt("The neighbours of `xyzzy` are wel chosen by Hollerith.")
     ['wel']
-    >>> misspelt("The colour of its neighbor, `color` in code.")
+    >>> misspelt("One neighbor of each, `color` in code.")
     ['neighbor']
     """
     prose = _NO_PROSE.sub(" ", text)
