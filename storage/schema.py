@@ -15,7 +15,7 @@ FORMAT = formats.WORKSPACE.present  # of the whole workspace
 
 @dataclass(frozen=True, slots=True)
 class ArraySpec:
-    """A zarr array whose first axis is the item number (but for the similarity store: there it counts rows of tiles).
+    """A zarr array whose first axis is the item number (but for older versions' similarities: there it counts rows of tiles).
 
     `fill` is what a chunk that was never written reads as: a value that no stage can mistake for data.
     """
@@ -77,8 +77,8 @@ MATCHES = ArraySpec(
 )  # fmt: skip
 SIMILARITY = ArraySpec(
     "similarity.zarr", "float16", ("tile_row", "column"), float("nan"),
-    "optional: similarities of all pairs, tile after tile of the upper triangle of blocks; NaN where there is no pair",
-    "`cccount neighbors --store-similarity`",
+    "of an older version: similarities of all pairs, tile after tile; nothing reads them, and `cccount neighbors` removes them",
+    "`cccount neighbors`",
 )  # fmt: skip
 
 

@@ -84,3 +84,17 @@ def test_python_alone_loads_no_server_no_scheduler_and_no_cluster() -> None:
     script = f"import sys; from cccount_dist import Campaign, ClusterCounter; print([n for n in {unused!r} if n in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, capture_output=True, text=True)
     assert shown.stdout.strip() == "[]"
+
+
+def test_a_step_loads_what_it_uses() -> None:
+    """Every step of every campaign is a process of its own: half a second for what only sided collections need is felt."""
+    unused = ["scipy.stats", "scipy.optimize", "sklearn", "dask", "matplotlib"]
+    script = f"""if True:
+        import sys
+        import cccount_dist.kinds.cluster.runner
+        print([n for n in {["scipy.special", *unused]!r} if n in sys.modules])
+        import cccount_dist.kinds.count.runner
+        print([n for n in {unused!r} if n in sys.modules])
+    """
+    shown = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert shown.stdout.split() == ["[]", "[]"]

@@ -131,6 +131,12 @@ class Individuals:
         """Whether the campaign has groups, or saw some."""
         return any(len(_groups(self.folder, spec)) for spec in GROUPED)
 
+    @property
+    def anybody_is_named(self) -> bool:
+        """Whether an individual has a name, from a person or from a catalogue."""
+        with self._lock:
+            return bool(self._described().names) or read_known_pictures(self.workspace).num_rows > 0
+
     def census(self, gap_minutes: float = GAP_MINUTES, *, remember: bool = True) -> Census:
         """Return everybody as of now: the campaign's groups, kept to all that people said by hand.
 
@@ -158,6 +164,7 @@ class Individuals:
             rows = roster(
                 groups,
                 numbers,
+                sure,
                 facts := Facts.of(collection.table),
                 heard.answers,
                 described,

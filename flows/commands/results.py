@@ -67,8 +67,9 @@ def baselines(
 ) -> None:
     """Count without asking anybody: k-means at its elbow, mean-shift, connected components. To compare with; often far off.
 
-    Where the collection has labels it says how accurate k-means is with each number. With --budget the papers' active baselines
-    group the items, with --size the papers' baselines of subclustering find a few images of each class.
+    Where the collection has labels it says how accurate k-means is with each number. With --budget unique entity
+    estimation counts from questions, and the papers' active baselines group the items; with --size the papers' baselines of
+    subclustering find a few images of each class.
 
     Example: cccount baselines census --budget 600 --size 10
 

@@ -34,7 +34,7 @@ def of_neighbors(workspace: str, options: NeighborsOptions) -> list[str]:
     """Campaigns that go on over other neighbours."""
     opened = Workspace.open(workspace)
     found = resting_on(opened, "degree")
-    same = {"k": options.k, "metric": options.metric, "engine": options.engine, "store_similarity": False}
+    same = {"k": options.k, "metric": options.metric, "engine": options.engine}
     if not found or neighbors.standing(workspace, **same) == "complete":  # type: ignore[arg-type]
         return []
     return found
