@@ -200,7 +200,7 @@ ADVANCE = Stage(
 )
 VERIFY = Stage(
     "verify",
-    """Check everything that is stored; say what is damaged, lost or strange here, and what to do.
+    """Check everything that is stored; say what is damaged, lost or unknown, and what to do.
 
     Example: cccount verify census
     """,
