@@ -112,6 +112,7 @@ class SubclusterKind(CampaignKind[SubclusterOptions]):
             clusters_from=None if from_count is None else str(from_count),
             questions=reached.questions,
             inferred=reached.inferred,
+            carried=reached.carried or None,
             state=reached.state,
             file=f"{folder.workspace.location}/{folder.prefix}/results/subclusters.parquet",
             checked=int(result.checked[~result.surplus].sum()),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cccount_dist.campaign.answerwords import answers_words, free_words
+from cccount_dist.campaign.answerwords import rest_words
 from cccount_dist.campaign.outcome import CampaignOutcome, optional
 
 
@@ -28,7 +28,7 @@ class SubclusterOutcome(CampaignOutcome):
     def words(self) -> str:
         origin = f" (K = {self.clusters:,} from the campaign {self.clusters_from!r})" if self.clusters_from else ""
         found = f"{self.subclusters:,} subclusters of up to {self.size} images{origin}, {self.checked:,} images checked"
-        lines = [f"{found}, from {answers_words(self.questions, 0)} and {free_words(self.inferred)}."]
+        lines = [f"{found}, from {rest_words(self.questions, 0, self.inferred, self.carried or 0)}."]
         if self.sjc is not None:
             lines.append(
                 f"Against the labels: SJC {self.sjc:.3f}, coverage {self.coverage or 0.0:.3f}, purity {self.purity or 0.0:.3f}."
