@@ -1,7 +1,8 @@
 """`python -m benchmarks list`: every benchmark and what it measures; `python -m benchmarks run NAME [--quick] …`: run one.
 
-`--quick` is a short form that shows that it works, in a minute or two; its figures prove nothing. Other options are
-the benchmark's own.
+Each prints Markdown: a title, its tables, and a line that says when, from which revision and on what machine. Progress and what
+is left out go to standard error. `--quick` is a short form that shows that it works, in a minute or two and without any folder;
+its figures prove nothing. Other options are the benchmark's own: `run NAME --help`.
 """
 
 import argparse
@@ -9,59 +10,56 @@ import ast
 import re
 import runpy
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.data import FILES, MissingFileError
+from benchmarks.index import INDEX
+from benchmarks.pasting import written
+from benchmarks.stored import table
+
 ROOM = Path(__file__).parent
-QUICK: dict[str, tuple[str, ...]] = {  # what a short form is told
-    "asking_ahead": ("--people", "1", "--answers", "40", "--seeds", "1"),
-    "catalogue": ("--quick",),
-    "counting": ("--sets", "digits", "--runs", "2", "--efforts", "0.1"),
-    "crowd": ("--questions", "200", "--seeds", "2"),
-    "embedding": ("--items", "200", "--workers", "1"),
-    "grouping": ("--sets", "digits", "--seeds", "1", "--noise", "0", "--budget", "20"),
-    "grouping_growth": ("--sizes", "1000", "2000"),
-    "kills": ("--kills", "4", "--budget", "40"),
-    "log": ("--answers", "1000", "--singles", "100"),
-    "mapping": ("--items", "2000", "--dimensions", "128"),
-    "neighbors": ("--scale", "0.02", "--repeats", "1"),
-    "scale": ("--items", "2000", "--budget", "200"),
-    "waiting": ("--quick",),
-}
-SOURCES = "Omniglot, GTSRB, C-Zoo, AT&T and others, for research only: docs/evidence/index.md names them"
 
 
-@dataclass(frozen=True)
-class Benchmark:
-    """One script of this folder: what it measures, and whether it needs a folder of collections."""
-
-    name: str
-    says: str
-    needs_data: bool
-
-    @property
-    def data(self) -> str:
-        return "--data FOLDER" if self.needs_data else "makes its own"
-
-
-def benchmarks() -> list[Benchmark]:
-    """Every script that can be run, by name. None is imported."""
-    found = []
+def scripts() -> dict[str, Path]:
+    """Every script of this folder that can be run, by its name; none is imported. One in another interpreter is none of them."""
+    found = {}
     for path in sorted([*ROOM.glob("*.py"), *ROOM.glob("*/__main__.py")]):
-        source = path.read_text(encoding="utf-8")
-        if path == Path(__file__) or "__main__" not in source:
-            continue
         name = path.parent.name if path.name == "__main__.py" else path.stem
-        says = " ".join((ast.get_docstring(ast.parse(source)) or "").split("\n\n")[0].split())
-        needs = bool(re.search(r'"--data"|DATA_FOLDER', source))
-        found.append(Benchmark(name, re.sub(r":? `python -m benchmarks[^`]*`", "", says), needs))
+        if path != Path(__file__) and name != "cobras_peer" and "__main__" in path.read_text(encoding="utf-8"):
+            found[name] = path
     return found
 
 
+def says(name: str) -> str:
+    """What a benchmark measures: the first sentence of its file."""
+    told = ast.get_docstring(ast.parse(scripts()[name].read_text(encoding="utf-8"))) or ""
+    first = " ".join(told.split("\n\n")[0].split())
+    return re.sub(r":? `python -m benchmarks[^`]*`", "", first)
+
+
 def listed() -> str:
-    lines = ["| benchmark | what it measures | data | --quick |", "|---|---|---|---|"]
-    lines += [f"| {one.name} | {one.says} | {one.data} | {'yes' if one.name in QUICK else ''} |" for one in benchmarks()]
-    return "\n".join([*lines, "", f"--data FOLDER: .npz files of {SOURCES}."])
+    rows = [[name, says(name), "--data FOLDER" if one.files else "makes its own"] for name, one in INDEX.items()]
+    files = [[f"{name}.npz", one.holds, one.origin, ", ".join(key for key, of in INDEX.items() if name in of.files)]
+             for name, one in FILES.items()]  # fmt: skip
+    return "\n".join([
+        *table(["benchmark", "what it measures", "data"], rows), "",
+        "`--data FOLDER`: a folder with these files. None is needed for `--quick`; a file that is not there is named.", "",
+        *table(["file", "what it holds", "where it comes from", "for"], files),
+    ])  # fmt: skip
+
+
+def run(name: str, options: list[str]) -> None:
+    """Run one as its own program; what it prints stands below its title."""
+    asked_only = "--help" in options
+    if not asked_only:
+        print(f"# {name}\n\n{says(name)}\n", flush=True)
+    sys.argv = [f"python -m benchmarks run {name}", *options]
+    try:
+        runpy.run_module(f"benchmarks.{name}", run_name="__main__", alter_sys=True)
+    except MissingFileError as error:
+        raise SystemExit(str(error)) from error
+    if not asked_only:
+        print(f"\n{written()}", flush=True)
 
 
 def main() -> None:
@@ -72,16 +70,11 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     told, rest = parser.parse_known_args()
     if told.what == "list":
-        sys.stdout.write(f"{__doc__ if told.help else listed()}\n")
-        return
-    names = {one.name for one in benchmarks()}
-    if told.name not in names:
+        print(__doc__ if told.help else listed())
+    elif told.name not in INDEX:
         raise SystemExit(f"there is no benchmark {told.name!r}: python -m benchmarks list")
-    if told.quick and told.name not in QUICK:
-        raise SystemExit(f"{told.name} has no short form: python -m benchmarks run {told.name} --help")
-    wanted = [*(QUICK[told.name] if told.quick else ()), *rest, *(["--help"] if told.help else [])]
-    sys.argv = [f"benchmarks.{told.name}", *wanted]
-    runpy.run_module(f"benchmarks.{told.name}", run_name="__main__", alter_sys=True)
+    else:
+        run(told.name, [*(INDEX[told.name].quick if told.quick else ()), *rest, *(["--help"] if told.help else [])])
 
 
 if __name__ == "__main__":

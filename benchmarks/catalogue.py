@@ -15,6 +15,7 @@ second model 6 s, 0.8 s a cell and 0.7 s a mark. Hours include random pages. A s
 
 import argparse
 import resource
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.data import npz
 from benchmarks.groupingsets import SETS, Data, from_files
 from benchmarks.pasting import paste
 from cccount_dist.clustering.agreement import ari
@@ -61,7 +63,7 @@ def made(sizes: Sequence[int], seed: int, noise: float = 1.2) -> Callable[[Path]
 
 def omniglot(folder: Path) -> Data:
     """240 characters, 8 drawings each."""
-    file = np.load(folder / "omniglot_hog.npz")
+    file = np.load(npz(folder, "omniglot_hog"))
     random = np.random.default_rng(5)
     chosen = random.choice(1623, 240, replace=False)
     items = random.permutation(np.concatenate([np.flatnonzero(file["y"] == one)[:8] for one in chosen]))
@@ -298,7 +300,7 @@ def main() -> None:
         try:
             data = make(chosen.data)
         except FileNotFoundError as error:
-            print(f"{name} is left out: {error}", flush=True)
+            print(f"{name} is left out: {error}", file=sys.stderr)
             continue
         for errors in chosen.errors:
             hours = chosen.hours or usual

@@ -3,14 +3,15 @@
 `make_census(folder)` draws small photographs of invented animals, with EXIF times, and writes the tables that go in with them;
 `plan_census()` says the same without drawing, in a millisecond, for hundreds of seeded runs. One seed is one census.
 
-    python -m benchmarks.census FOLDER            # then: cccount init ws --images FOLDER/season1 --times exif --place-from 1
+    python -m benchmarks.census --folder FOLDER
+    cccount init ws --images FOLDER/season1 --times exif --place-from 1
 
 In FOLDER: season1/STATION/CAMERA/IMG_0001_L.jpg (the names repeat in season2), truth.csv, known.csv (who is known before),
 deaths.csv, stations.csv (coordinates), cameras.csv (which stand opposite each other), bursts.csv (encounters, by a person).
 """
 
+import argparse
 import csv
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -174,5 +175,8 @@ def _write(path: Path, header: str, rows: Iterable[Sequence[object]]) -> None:
 
 
 if __name__ == "__main__":
-    made = make_census(Path(sys.argv[1]))
-    print(f"{len(made.photos)} photographs of {len(made.animals())} animals, {len(made.known)} of them known before")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=Path("made-census"))
+    made = make_census(parser.parse_args().folder)
+    print("| photographs | animals | known before |\n|---|---|---|")
+    print(f"| {len(made.photos)} | {len(made.animals())} | {len(made.known)} |")

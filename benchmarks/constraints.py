@@ -3,6 +3,7 @@
 Items in clusters of 50; half of the answers are about items of one cluster, half about any two; 3 % of them are wrong.
 """
 
+import argparse
 import math
 import time
 
@@ -24,10 +25,13 @@ def links(count: int, seed: int = 0, wrong: float = 0.03) -> list[Link]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--answers", type=int, nargs=2, default=(100_000, 1_000_000), help="so many, and so many later")
+    sizes: tuple[int, int] = tuple(parser.parse_args().answers)
     Constraints().extend(links(100))  # compiles
     seconds: dict[str, list[float]] = {"one by one": [], "all at once": [], "rebuilt after a removal": []}
     print("| answers | conflicts | one by one | all at once | rebuilt after a removal |\n|---|---|---|---|---|")
-    for count in (100_000, 1_000_000):
+    for count in sizes:
         data = links(count)
         single, closure = Constraints(), Constraints()
         start = time.process_time()
@@ -42,7 +46,11 @@ def main() -> None:
         conflicts = len(closure.conflicts)
         seconds["rebuilt after a removal"].append(time.process_time() - start)
         print(f"| {count:,} | {conflicts:,} | " + " | ".join(f"{times[-1]:.2f} s" for times in seconds.values()) + " |")
-    print("| growth exponent | | " + " | ".join(f"{math.log10(times[1] / times[0]):.2f}" for times in seconds.values()) + " |")
+    print(
+        "| growth exponent | | "
+        + " | ".join(f"{math.log(times[1] / times[0]) / math.log(sizes[1] / sizes[0]):.2f}" for times in seconds.values())
+        + " |"
+    )
 
 
 if __name__ == "__main__":

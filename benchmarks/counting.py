@@ -57,6 +57,7 @@ def main() -> None:
     )
     plans = [make_plan(method, options, page_cost=given.page_cost) for method in given.methods.split(",")]
     lines = (HEAD if given.stop is None else STOP_HEAD).splitlines()
+    print("\n".join(lines), flush=True)
     with nullcontext() if given.finished else open_client(workers=given.processes) as client:
         for source in sources:
             rows = table(benchmark_counting([source], plans, runs=given.runs, results=given.results, client=client))

@@ -8,12 +8,17 @@ the 500 of the other tables. tail9 and gamma5: made as the synthetic ones are, w
 """
 
 import argparse
+import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
+from benchmarks.data import MissingFileError, npz
 from cccount_dist.counting.labelled import Recipe, synthetic
 
 MADE = {
@@ -25,25 +30,34 @@ SEED = 77
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder of att_faces_112x92.npz and omniglot_hog.npz")
-    parser.add_argument("--to", type=Path, required=True, help="folder to write to")
+    parser.add_argument("--data", type=Path, default=Path("data"), help="folder of att_faces_112x92.npz and omniglot_hog.npz")
+    parser.add_argument("--to", type=Path, default=Path("made-sets"), help="folder to write to")
     given = parser.parse_args()
     given.to.mkdir(parents=True, exist_ok=True)
-    for name, (x, y) in {"att": _faces(given.data), "omniglot250": _characters(given.data)}.items():
+    makers: dict[str, Callable[[], tuple[NDArray[Any], NDArray[Any]]]] = {
+        "att": partial(_faces, given.data),
+        "omniglot250": partial(_characters, given.data),
+        **{name: partial(synthetic, recipe, SEED) for name, recipe in MADE.items()},
+    }
+    print("| file | items | dimensions | classes |\n|---|---|---|---|")
+    for name, make in makers.items():
+        try:
+            x, y = make()
+        except MissingFileError as error:
+            print(f"{name} is left out: {error}", file=sys.stderr)
+            continue
         np.savez(given.to / f"{name}.npz", x=x.astype(np.float32), y=y)
-    for name, recipe in MADE.items():
-        x, y = synthetic(recipe, SEED)
-        np.savez(given.to / f"{name}.npz", x=x.astype(np.float32), y=y)
+        print(f"| {given.to / name}.npz | {len(x):,} | {x.shape[1]} | {len(np.unique(y)):,} |")
 
 
 def _faces(folder: Path) -> tuple[NDArray[np.floating], NDArray[np.integer]]:
-    with np.load(folder / "att_faces_112x92.npz", allow_pickle=False) as stored:
+    with np.load(npz(folder, "att_faces_112x92"), allow_pickle=False) as stored:
         pixels = stored["images"].reshape(len(stored["images"]), -1).astype(np.float32)
         return PCA(64, svd_solver="full").fit_transform(pixels), stored["labels"]
 
 
 def _characters(folder: Path) -> tuple[NDArray[np.floating], NDArray[np.integer]]:
-    with np.load(folder / "omniglot_hog.npz", allow_pickle=False) as stored:
+    with np.load(npz(folder, "omniglot_hog"), allow_pickle=False) as stored:
         x, y = stored["x"], stored["y"]
     order = np.random.default_rng(0).permutation(np.unique(y))  # the first 500 of it are the set `omniglot`
     kept = np.isin(y, order[500:750])

@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="put the table into docs/evidence/counting.md")
     given = parser.parse_args()
     lines = list(HEAD)
+    print("\n".join(lines), flush=True)
     for name in given.sets.split(","):
         source = find(name, given.data) if name != "blank" else None
         collection = load(source) if source is not None else blank() if name == "blank" else None

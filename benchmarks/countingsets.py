@@ -1,7 +1,9 @@
 """The collections of the published tables of counting, by name: real ones from a folder of .npz files, synthetic ones."""
 
+import sys
 from pathlib import Path
 
+from benchmarks.data import MissingFileError, npz
 from cccount_dist.counting.labelled import SYNTHETIC, Source
 
 _FILES = {
@@ -16,9 +18,12 @@ SETS = ("digits", *_FILES, *SYNTHETIC)
 
 
 def find(name: str, folder: Path) -> Source | None:
-    """Return a set by its name, or by that of an .npz file; None if the file is not in the folder."""
+    """Return a set by its name, or by that of an .npz file; None, and a word about it, if its file is not there."""
     if name == "digits" or name in SYNTHETIC:
         return Source(name)
     found = _FILES.get(name, Source(name, name))
-    path = folder / f"{found.file}.npz"
-    return Source(found.name, str(path), found.items, found.classes) if path.exists() else None
+    try:
+        return Source(found.name, str(npz(folder, found.file or name)), found.items, found.classes)
+    except MissingFileError as error:
+        print(f"{name} is left out: {error}", file=sys.stderr)
+        return None

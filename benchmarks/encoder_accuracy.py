@@ -1,6 +1,6 @@
 """How well vectors separate individuals: leave-one-out 5-NN through the stored neighbour lists, and d', on real collections.
 
-    python -m benchmarks.encoder_accuracy --data ../shared/data
+    python -m benchmarks.encoder_accuracy --data FOLDER
 
 Every row is made by the stages themselves: `init`, `embed`, `neighbors`. Two halves of the classes, none in both, are collections
 of their own, with a map of their own: what was chosen on the first is confirmed on the second. Small collections are drawn at
@@ -25,6 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from benchmarks.butterflies import photograph
+from benchmarks.data import npz
 from cccount_dist.embedding.fitting import fit_in_memory
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from cccount_dist.similarity.localscores import reordered
@@ -39,6 +41,7 @@ from storage.workspace import Workspace
 
 WAYS = (("efficientnet-lite0", "none"), ("efficientnet-lite0", "auto"), ("hog", "none"), ("hog", "auto"), ("composite", None))
 SETS = ("C-Zoo", "GTSRB", "Omniglot", "AT&T")
+DRAWN = "butterflies"  # 24 of 8 pictures, drawn here: needs no folder
 LISTS = 100  # neighbours kept, so that five of other tracks are among them
 SMALL = (96, 192, 480)
 DRAWS = 5
@@ -53,8 +56,11 @@ class Pictures:
 
 
 def pictures(data: Path, name: str) -> Pictures:
+    if name == DRAWN:
+        drawn = [_png(np.asarray(photograph(own, take, size=(96, 72)))) for own in range(24) for take in range(8)]
+        return Pictures([("png", one) for one in drawn], np.repeat(np.arange(24), 8), np.full(len(drawn), -1))
     if name in ("C-Zoo", "GTSRB"):
-        with np.load(data / ("chimp_czoo_112px_jpeg.npz" if name == "C-Zoo" else "gtsrb_32x32_webp.npz")) as arrays:
+        with np.load(npz(data, "chimp_czoo_112px_jpeg" if name == "C-Zoo" else "gtsrb_32x32_webp")) as arrays:
             labels, raw, cuts = arrays["labels"].astype(np.int64), arrays["jpeg"].tobytes(), arrays["offsets"].tolist()
             chosen, tracks = np.arange(len(labels)), np.full(len(labels), -1)
             if name == "GTSRB":
@@ -63,7 +69,7 @@ def pictures(data: Path, name: str) -> Pictures:
         parts = [raw[a:b] for a, b in pairwise(cuts)]
         ending = "jpg" if name == "C-Zoo" else "webp"
         return Pictures([(ending, parts[i]) for i in chosen], labels[chosen], tracks[chosen])
-    with np.load(data / ("omniglot_28x28.npz" if name == "Omniglot" else "att_faces_112x92.npz")) as arrays:
+    with np.load(npz(data, "omniglot_28x28" if name == "Omniglot" else "att_faces_112x92")) as arrays:
         images = arrays["images"]
         labels = arrays["labels"].astype(np.int64) if "labels" in arrays else np.repeat(np.arange(40), 10)
     chosen = np.arange(400)
@@ -182,8 +188,8 @@ def with_matches(found: Pictures, kept: NDArray[np.bool_], folder: Path, client:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--sets", nargs="*", default=SETS, choices=SETS)
+    parser.add_argument("--data", type=Path, default=Path("data"))
+    parser.add_argument("--sets", nargs="*", default=SETS, choices=[*SETS, DRAWN])
     parser.add_argument("--small", action="store_true", help="small collections instead of whole ones and halves")
     parser.add_argument("--local", action="store_true", help="local matches beside the vectors of composite")
     options = parser.parse_args()

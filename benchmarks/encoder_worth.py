@@ -1,6 +1,6 @@
 """What better vectors are worth: the same questions asked over the vectors of two encoders.
 
-    python -m benchmarks.encoder_worth --data ../shared/data
+    python -m benchmarks.encoder_worth --data FOLDER
 
 For each collection: the error and the interval of a count after n / 4 questions, mean over seeds, and how right a grouping is
 (adjusted Rand index) after n / 4 questions; with `efficientnet-lite0` as it was, and with `composite` and its map.
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
-from benchmarks.encoder_accuracy import SETS, encoded, pictures
+from benchmarks.encoder_accuracy import DRAWN, SETS, encoded, pictures
 from cccount_dist import ClusterCounter, PairwiseClusterer
 from cccount_dist.embedding.fitting import fit_in_memory
 from flows.compute.clients import open_client
@@ -43,8 +43,8 @@ def grouped(vectors: NDArray[np.float32], labels: NDArray[np.int64]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--sets", nargs="*", default=SETS[:3], choices=SETS)
+    parser.add_argument("--data", type=Path, default=Path("data"))
+    parser.add_argument("--sets", nargs="*", default=SETS[:3], choices=[*SETS, DRAWN])
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
     print("| set, encoder | count: error, width, held the truth | grouping: ARI |\n|---|---|---|")

@@ -65,6 +65,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=["market20", "handwritten", "digits"])
     parser.add_argument("--methods", nargs="+", choices=[*OURS, *BASELINES, "cobras"], default=[*OURS, *BASELINES, "cobras"])
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--budget", type=int, help="questions, instead of the usual number of each set")
     parser.add_argument("--cobras", metavar="PYTHON", help="interpreter that has cobras-ts")
     parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE}")
     chosen = parser.parse_args()
@@ -73,7 +74,7 @@ def main() -> None:
     for name in chosen.sets:
         if (data := loaded(name, chosen.data)) is None:
             continue
-        budget = SETS[name][1]
+        budget = chosen.budget or SETS[name][1]
         for method in chosen.methods:
             if method == "cobras" and not chosen.cobras:
                 continue

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
+from benchmarks.data import npz
 from cccount_dist.similarity.views import join_views
 
 Data = tuple[NDArray[np.float32], NDArray[np.int64]]
@@ -20,7 +21,7 @@ def from_files(*names: str, items: int | None = None, classes: tuple[int, int] |
     """Return a loader of the views in these files: of the first items, or of classes from one number up to another."""
 
     def load(folder: Path) -> Data:
-        files = [np.load(folder / f"{name}.npz") for name in names]
+        files = [np.load(npz(folder, name)) for name in names]
         y = files[0]["y"][:items].astype(np.int64)
         chosen = slice(None) if classes is None else (y >= classes[0]) & (y < classes[1])
         return join_views([file["x"][:items][chosen] for file in files]), y[chosen]
@@ -35,7 +36,7 @@ def digits(_: Path) -> Data:
 
 def faces(folder: Path) -> Data:
     """64 principal components of the pixels."""
-    file = np.load(folder / "att_faces_112x92.npz")
+    file = np.load(npz(folder, "att_faces_112x92"))
     pixels = file["images"].reshape(len(file["images"]), -1).astype(np.float64)
     pixels -= pixels.mean(axis=0)
     left, scale, _ = np.linalg.svd(pixels, full_matrices=False)
@@ -85,5 +86,5 @@ def loaded(name: str, folder: Path) -> Data | None:
     try:
         return SETS[name][0](folder)
     except FileNotFoundError as error:
-        print(f"{name} is left out: {error.filename} is not there", file=sys.stderr)
+        print(f"{name} is left out: {error}", file=sys.stderr)
         return None

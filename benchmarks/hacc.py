@@ -1,4 +1,4 @@
-"""Active-HACC beside its paper and baselines: `python -m benchmarks.hacc DATA_FOLDER [speed] [ratio] [curves] [iris] [large]`.
+"""Active-HACC beside its paper and baselines: `python -m benchmarks.hacc [speed] [ratio] [curves] [iris] [large] --data FOLDER`.
 
 Times are CPU time of one thread, so that other work on the machine matters little, and for `speed` wall time on all cores beside
 it; compilation is not in them. Data: C-Zoo, Omniglot, GTSRB and market20 from the folder, digits and iris from scikit-learn.
@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits, load_iris
 
+from benchmarks.data import npz
+from benchmarks.hacc_reference import best_of, expected_changes
 from benchmarks.stored import Runs, table
 from cccount_dist.clustering.agreement import jcc, rwcp
 from cccount_dist.clustering.baselines.random_constraints import RandomConstraints
@@ -32,7 +34,6 @@ from cccount_dist.sampling.oracles import LabelOracle
 from cccount_dist.sampling.types import Answer, Sampler
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from cccount_dist.similarity.metrics import prepare
-from tests.cccount_dist.clustering.hacc_reference import best_of, expected_changes
 
 Vectors = NDArray[np.float32]
 Labels = NDArray[np.int64]
@@ -41,7 +42,7 @@ Links = NDArray[np.int64]
 
 def read(folder: Path, name: str, items: int, classes: int, seed: int = 0) -> tuple[Vectors, Labels]:
     """So many items of so many classes, drawn by the seed."""
-    data = np.load(folder / f"{name}.npz")
+    data = np.load(npz(folder, name))
     random = np.random.default_rng(seed)
     chosen = random.permutation(int(data["y"].max()) + 1)[:classes]
     rows = np.sort(random.permutation(np.flatnonzero(np.isin(data["y"], chosen)))[:items])
@@ -56,13 +57,13 @@ def inputs_of(x: Vectors, clusters: int | None, seed: int = 0, **parameters: int
 class State:
     """Units, what was answered, and the time of the next question."""
 
-    def __init__(self, x: Vectors, y: Labels, answers: int) -> None:
+    def __init__(self, x: Vectors, y: Labels, answers: int, *, seed: int = 1) -> None:
         self.y = y
         self.clusters = int(y.max()) + 1
         self.order = order_of(squared_distances(x))
         self.beliefs = Beliefs(agreements(many_runs(x, self.clusters, 0, 100)), 100)
         self.weight = np.ones(len(x), np.int64)
-        self.pairs = [(int(u), int(v)) for u, v in np.random.default_rng(1).integers(0, len(x), (answers, 2)) if u != v]
+        self.pairs = [(int(u), int(v)) for u, v in np.random.default_rng(seed).integers(0, len(x), (answers, 2)) if u != v]
 
     def links(self) -> tuple[Links, Links]:
         pairs = np.array(self.pairs, np.int64).reshape(-1, 2)
@@ -128,9 +129,9 @@ def ratio(folder: Path) -> None:
                 fast.append(seconds)
                 brute.append(slow_seconds)
                 state.pairs.append(best[:2])
-    print(f"n = 100, {len(fast)} questions on both sets with 0, 25 and 100 random answers before, the same pair and value: "
-          f"brute force {1000 * np.mean(brute):.1f} ms, fast {1000 * np.mean(fast):.2f} ms a question, "
-          f"{np.sum(brute) / np.sum(fast):.0f} times")  # fmt: skip
+    print("n = 100, both sets with 0, 25 and 100 random answers before, the same pair and value.\n")
+    print("| questions | brute force, ms a question | fast, ms a question | times |\n|---|---|---|---|")
+    print(f"| {len(fast)} | {1000 * np.mean(brute):.1f} | {1000 * np.mean(fast):.2f} | {np.sum(brute) / np.sum(fast):.0f} |")
 
 
 Curve = dict[int, float]
@@ -176,7 +177,7 @@ def digits_of(seed: int) -> tuple[Vectors, Labels]:
 
 
 def market_of(folder: Path) -> tuple[Vectors, Labels]:
-    market = np.load(folder / "market20.npz")
+    market = np.load(npz(folder, "market20"))
     return prepare(market["x"].astype(np.float32), "cosine"), market["y"].astype(np.int64)
 
 
@@ -240,7 +241,8 @@ def iris() -> None:
             sampler.tell([Answer(q.id, q.u, q.v, float(y[q.u] == y[q.v])) for q in sampler.ask(1)])
             asked += 1
         needed.append(asked)
-    print(f"iris, features from 0 to 1, questions to RWCP .97, seeds 0 to 19: {needed}; median {np.median(needed):.0f}")
+    print("Features from 0 to 1.\n\n| set | questions to RWCP .97, seeds 0 to 19 | median |\n|---|---|---|")
+    print(f"| iris | {', '.join(map(str, needed))} | {np.median(needed):.0f} |")
 
 
 def condensed_run(name: str, x: Vectors, y: Labels, runs: int, questions: int) -> None:
@@ -286,17 +288,17 @@ def synthetic(items: int) -> tuple[Vectors, Labels]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("parts", nargs="*", default=["speed", "ratio", "curves", "iris", "large"])
     parser.add_argument("--only", default="", help="in curves: a pattern; sets and methods that it is found in are run")
     parser.add_argument("--store", type=Path, help="a file of the runs in curves; those that it has are not repeated")
     given = parser.parse_args()
     works: dict[str, Callable[[], None]] = {
-        "speed": lambda: speed(given.folder),
-        "ratio": lambda: ratio(given.folder),
-        "curves": lambda: curves(given.folder, Runs(given.store), given.only),
+        "speed": lambda: speed(given.data),
+        "ratio": lambda: ratio(given.data),
+        "curves": lambda: curves(given.data, Runs(given.store), given.only),
         "iris": iris,
-        "large": lambda: large(given.folder),
+        "large": lambda: large(given.data),
     }
     for part in given.parts:
         print(f"\n## {part}\n")

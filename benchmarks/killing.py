@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from benchmarks.servers import free_port
 from cccount_dist.campaign.campaign import Campaign, Response
 from cccount_dist.sampling.logged import questions_table
 from cccount_dist.sampling.types import Question
@@ -30,7 +31,6 @@ from storage.collection import collection_table
 from storage.schema import ESTIMATES
 from storage.settings import Goal, Settings
 from storage.workspace import Workspace
-from tests.servers import free_port
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["benchmarks.warm", "benchmarks.killing"])

@@ -1,6 +1,6 @@
 """What local matches are worth in questions: the same campaigns with and without them, answered from the labels.
 
-    python -m benchmarks.local_worth --data ../shared/data
+    python -m benchmarks.local_worth --data FOLDER
 
 For each collection, over vectors of `composite` and their map: error and width of a count (placing) after n / 4 questions, and
 how right a grouping is (adjusted Rand index) after n / 4 questions (evidence), and after sheets that take as long (catalogue);
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
-from benchmarks.encoder_accuracy import SETS, Pictures, encoded, pictures
+from benchmarks.encoder_accuracy import DRAWN, SETS, Pictures, encoded, pictures
 from cccount_dist.clustering.methods import GroupingInputs, grouping_method, make_grouper
 from cccount_dist.counting.methods import counting_method, make_counter
 from cccount_dist.embedding.fitting import fit_in_memory
@@ -85,8 +85,8 @@ def rows(found: Pictures, vectors: NDArray[np.float32], seeds: int) -> dict[str,
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--sets", nargs="*", default=SETS, choices=SETS)
+    parser.add_argument("--data", type=Path, default=Path("data"))
+    parser.add_argument("--sets", nargs="*", default=SETS, choices=[*SETS, DRAWN])
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
     print("| set | count: error, width | evidence: ARI | catalogue: ARI |\n|---|---|---|---|")

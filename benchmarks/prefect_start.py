@@ -6,6 +6,7 @@ Each way runs `verify` of a tiny workspace in a fresh process, so that the diffe
 the ratios to the plain way come from one run.
 """
 
+import argparse
 import os
 import signal
 import socket
@@ -19,7 +20,6 @@ from pathlib import Path
 
 import numpy as np
 
-RUNS = 3
 FLOW = "import sys; from flows.orchestration.scheduled import verify; verify(sys.argv[1])"
 
 
@@ -44,13 +44,21 @@ def start_server(environment: dict[str, str], port: int) -> "subprocess.Popen[by
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=3, help="of each way")
+    runs: int = parser.parse_args().runs
     plain = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     plain |= {"DO_NOT_TRACK": "1", "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         np.save(place / "x.npy", np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32))
         cccount = [sys.executable, "-m", "flows"]
-        subprocess.run([*cccount, "init", str(place / "ws"), "--embeddings", str(place / "x.npy")], env=plain, check=True)
+        subprocess.run(
+            [*cccount, "init", str(place / "ws"), "--embeddings", str(place / "x.npy")],
+            env=plain,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -65,10 +73,10 @@ def main() -> None:
         print("| way | median s | over plain | succeeded |\n|---|---|---|---|")
         base = 0.0
         for name, (command, environment) in ways.items():
-            taken = [seconds(command, environment) for _ in range(RUNS)]
+            taken = [seconds(command, environment) for _ in range(runs)]
             median = statistics.median(second for second, _ in taken)
             base = base or median
-            print(f"| {name} | {median:.1f} | {median / base:.1f} | {sum(ok for _, ok in taken)} of {RUNS} |")
+            print(f"| {name} | {median:.1f} | {median / base:.1f} | {sum(ok for _, ok in taken)} of {runs} |")
         os.killpg(server.pid, signal.SIGKILL)
         server.wait()
 

@@ -1,5 +1,6 @@
 """How long it takes to resume a count from its log: `python -m benchmarks.replay`. n = 100,000 x 128, rounds of 100 questions."""
 
+import argparse
 import time
 
 import numpy as np
@@ -10,14 +11,18 @@ from cccount_dist.sampling.types import Answer
 
 
 def main() -> None:
-    items, dimensions = 100_000, 128
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--items", type=int, default=100_000)
+    parser.add_argument("--answers", type=int, nargs="+", default=[10_000, 100_000])
+    chosen = parser.parse_args()
+    items, dimensions = chosen.items, 128
     random = np.random.default_rng(0)
     vectors = random.standard_normal((items, dimensions), dtype=np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     degree = random.random(items) * 1000
     print("| method | answers | anchors | replay | result |\n|---|---|---|---|---|")
     for method in ("nis", "nested-mc", "nis-released"):  # their questions do not depend on answers
-        for count in (10_000, 100_000):
+        for count in chosen.answers:
             sampler = make_counter(method, vectors=vectors, degree=degree)
             rounds, answers = list[Round](), list[Answer]()
             for number in range(count // 100):

@@ -32,13 +32,12 @@ from typing import Any
 import httpx
 from playwright.sync_api import CDPSession, Page, sync_playwright
 
+from benchmarks.gallery import large_jpeg, make_gallery, pairs_of, start_campaign
 from benchmarks.pasting import paste
 from cccount_dist.review.annotators import Annotators
 from cccount_dist.sampling.types import Question
 from storage.collection import collection_table
 from storage.workspace import Workspace
-from tests.attack.test_pictures import large_jpeg
-from tests.review.gallery import make_gallery, pairs_of, start_campaign
 
 Row = tuple[str, str, str, str, str]
 BROWSER_ANSWERS = 60

@@ -124,7 +124,7 @@ def scaling_table(what: str, part: dict[str, float]) -> list[str]:
 
 def orchestration(folder: Path, repeats: int) -> dict[str, float]:
     """The same stage as a plain function and as a recorded flow run, each in a fresh process."""
-    from tests.servers import (
+    from benchmarks.servers import (
         free_port,
         prefect_server_command,
         prefect_server_variables,
@@ -205,7 +205,7 @@ def measured(given: argparse.Namespace) -> dict[str, dict[str, float]]:
             known[name] = {**parts[name](folder), "load": os.getloadavg()[0], "items": _items(name, given)}
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        print(name, known[name], flush=True)
+        print(name, known[name], file=sys.stderr)
         if file is not None:
             file.write_text(json.dumps(known, indent=1))
     return known

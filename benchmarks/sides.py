@@ -1,8 +1,9 @@
-"""Coverage of the number of animals behind their sides, over many made collections: `make sides`; the table of docs/sides.md.
+"""Coverage of the number of animals behind their sides, over many made collections: `make sides`, docs/evidence/sides.md.
 
 python -m benchmarks.sides 100
 """
 
+import argparse
 import sys
 import time
 
@@ -57,4 +58,6 @@ def main(runs: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", type=int, nargs="?", default=100, help="of each setting")
+    main(parser.parse_args().runs)

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.data import npz
 from cccount_dist.clustering.methods import GroupingInputs, grouping_method, grouping_methods, make_grouper
 from cccount_dist.clustering.pckmeans import pckmeans
 from cccount_dist.counting.pair_choosers import ExplorePairs
@@ -57,9 +58,9 @@ SETS: dict[str, tuple[str, int | None, int, int]] = {
 def read(folder: Path, name: str) -> Data | None:
     file, classes, _, _ = SETS[name]
     try:
-        data = np.load(folder / f"{file}.npz")
+        data = np.load(npz(folder, file))
     except FileNotFoundError as error:
-        print(f"{name} is left out: {error.filename} is not there", file=sys.stderr)
+        print(f"{name} is left out: {error}", file=sys.stderr)
         return None
     y = data["y"].astype(np.int64)
     chosen = slice(None) if classes is None else y < classes
@@ -276,7 +277,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=5000, help="of the part `active`")
     chosen = parser.parse_args()
     for part in chosen.parts:
-        print(f"\n{part}\n")
+        print(f"\n## {part}\n")
         PARTS[part](chosen)
 
 

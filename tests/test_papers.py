@@ -16,7 +16,7 @@ from benchmarks.papers.experiment import Experiment
 from benchmarks.papers.jobs import run, stored
 from benchmarks.papers.pictures import draw
 from cccount_dist.report.wording import said_price
-from cccount_dist.sampling.methods import METHODS
+from cccount_dist.sampling.methods import METHODS, PAPER
 from flows.commands.cli import make_app
 
 ROOT = Path(__file__).parent.parent
@@ -50,11 +50,9 @@ def test_every_row_names_a_file_a_test_and_a_command_that_exist(row: list[str]) 
 
 def _check_command(text: str) -> None:
     words = shlex.split(text)
-    if words[0] == "python":
-        module = ROOT / words[2].replace(".", "/")
-        assert module.with_suffix(".py").exists() or (module / "__main__.py").exists(), text
-        if "--only" in words:
-            assert set(words[words.index("--only") + 1 :]) <= set(EXPERIMENTS), text
+    if words[0] == "python":  # one program starts every benchmark of the page
+        assert words[:3] == ["python", "-m", "benchmarks.papers"], text
+        assert words[3:] == ["--list"] or (words[3] == "--only" and {*words[4:]} <= {*EXPERIMENTS}), text
         return
     assert words[0] == "cccount"
     command: Any = _commands()[words[1]]
@@ -91,6 +89,33 @@ def test_the_page_has_a_table_for_each_paper_and_a_row_for_every_preset() -> Non
             if method.name in ("nis", "nested-mc", "apc", "hacc", "active"):
                 assert f"--preset {preset}" in PAGE, (method.name, preset)
     assert len(ROWS) > 60
+
+
+# Which slow transcription each preset is tested against.
+TRANSCRIBED = {
+    ("nis", "paper"): "test_nis_printed.py::test_the_preset_is_algorithm_1_with_equations_6_7_10_and_11",
+    ("nested-mc", "paper"): "test_nis_printed.py::test_nested_mc_is_equations_3_and_4",
+    ("apc", "paper"): "test_apc_printed.py::test_the_preset_alone_asks_so_too_with_the_level_of_appendix_c1_and_k_at_the_elbow",
+    ("hacc", "paper"): "test_hacc_printed.py::test_the_preset_asks_what_algorithm_1_asks_and_groups_as_it_does",
+    ("hacc", "paper-h2"): "test_hacc_printed.py::test_the_preset_asks_what_algorithm_1_asks_and_groups_as_it_does",
+    ("active", "paper"): "test_subclustering_printed.py::test_the_preset_asks_what_algorithm_1_asks_and_ends_where_it_does",
+    ("active", "paper-threshold"): (
+        "test_subclustering_printed.py::test_the_preset_asks_what_algorithm_1_asks_and_ends_where_it_does"
+    ),
+    **{(name, preset): f"test_iu_red_printed.py::{test}" for name in ("iu-red", "iu-red-pure", "s-and-t", "s-and-t-pure")
+       for preset, test in (("paper", "test_the_preset_measures_what_the_algorithm_measures"),
+                            ("paper-noisy", "test_repeats_are_chosen_as_section_5_says"),
+                            ("paper-median", "test_the_median_of_three_is_always_taken_where_that_is_wanted"))},
+    **{("random-ratings", preset): "test_iu_red_printed.py::test_random_ratings_draws_among_the_pairs_that_are_left"
+       for preset in ("paper", "paper-noisy", "paper-median")},
+}  # fmt: skip
+
+
+def test_every_preset_is_tested_against_a_transcription() -> None:
+    assert {(method.name, preset) for method in METHODS for preset in method.presets} == set(TRANSCRIBED)
+    for cell in TRANSCRIBED.values():
+        file, name = cell.split("::")
+        assert f"def {name}(" in (ROOT / "tests/cccount_dist/papers" / file).read_text(), cell
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda one: one.name)
@@ -156,9 +181,28 @@ def test_a_price_is_said_as_the_paper_has_it() -> None:
     assert said_price(143_000, 0.0025) == "At 0.0025 a question that is 357.50."
 
 
-def test_the_citation_names_the_papers_that_the_page_names() -> None:
-    cited = (ROOT / "CITATION.cff").read_text()
-    for title in ("Similarity-Driven Nested Importance Sampling", "Active Probabilistic Clustering", "Seeking Constraints",
-                  "Active subclustering", "Iterative Uncertainty Reduction"):  # fmt: skip
-        assert title in cited
-        assert title in " ".join(PAGE.split())
+def test_the_page_the_citation_and_the_readme_name_each_paper_with_its_address() -> None:
+    cited, page, readme = (ROOT / "CITATION.cff").read_text(), " ".join(PAGE.split()), (ROOT / "README.md").read_text()
+    for title, author, year, address in (
+        ("Similarity-Driven Nested Importance Sampling", "Perez", 2023, "arxiv.org/abs/2312.05287"),
+        ("Active Probabilistic Clustering", "nonymous authors", 2023, "openreview.net/forum?id=utESCpnVBN"),
+        ("Seeking Constraints", "Biswas", 2012, "10.1109/CVPR.2012.6247922"),
+        ("Active subclustering", "Biswas", 2014, "10.1016/j.cviu.2014.03.008"),
+        ("Iterative Uncertainty Reduction", "Wauthier", 2012, "10.1145/2339530.2339737"),
+    ):
+        for text in (cited, page):
+            assert title in text
+            assert author in text
+            assert str(year) in text
+            assert address in text, address
+        assert address in readme, address
+
+
+def test_the_readme_says_in_three_lines_whose_each_method_is() -> None:
+    section = (ROOT / "README.md").read_text().partition("## Methods, and whose they are\n")[2].partition("\n## ")[0]
+    printed, compared, ours = (line for line in section.splitlines() if line.startswith("- **"))
+    assert "(`--preset paper`)" in printed
+    for method in METHODS:
+        where = ours if method.paper is None else printed if PAPER in method.presets else compared
+        for line in (printed, compared, ours):
+            assert (f"`{method.name}`" in line) == (line is where), (method.name, line)

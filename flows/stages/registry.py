@@ -12,7 +12,7 @@ from cccount_dist.campaign.kind import KINDS
 from cccount_dist.campaign.outcome import Outcome
 from cccount_dist.options import Declared, Options, Value, declared, listed
 from flows.compute.options import PreparingOptions
-from flows.stages.options import AdvanceOptions, EmbedOptions, InitOptions, MatchesOptions, NeighborsOptions, ReportOptions
+from flows.stages.options import GONE, AdvanceOptions, EmbedOptions, InitOptions, MatchesOptions, NeighborsOptions, ReportOptions
 from storage.errors import InputError
 
 
@@ -42,6 +42,8 @@ class Stage:
         """Return the options; a wrong name or value is refused."""
         known = [one.name for one in self.parameters]
         for name in given:
+            if name in GONE:
+                raise InputError(f"{name} {GONE[name]}")
             if name not in known:
                 raise InputError(f"{self.name} has no option {name!r}: it has {listed(known, ' and ')}")
         return [
@@ -78,14 +80,13 @@ def _neighbors(workspace: str, _: str | None, options: NeighborsOptions) -> Outc
     from cccount_dist.similarity.metrics import check_metric
     from flows.stages.neighbors import neighbors
 
-    metric = check_metric(options.metric)
+    metric = None if options.metric is None else check_metric(options.metric)
     with options.client() as client:
         return neighbors(
             workspace,
             k=options.k,
             metric=metric,
             engine=options.engine,
-            store_similarity=options.store_similarity,
             client=client,
         )
 
@@ -181,7 +182,7 @@ ADVANCE = Stage(
 )
 VERIFY = Stage(
     "verify",
-    """Check everything that is stored; say what is damaged, lost or strange here, and what to do.
+    """Check everything that is stored; say what is damaged, lost or unknown, and what to do.
 
     Example: cccount verify census
     """,

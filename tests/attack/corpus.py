@@ -14,6 +14,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -641,7 +642,7 @@ def _tables(reader: str, rows: list[dict[str, Any]]) -> Iterator[Case]:
         yield Case(reader, f"csv: flipped {seed}", file("a.csv", flipped(plain.encode(), seed)))
         yield Case(reader, f"parquet: flipped {seed}", file("a.parquet", flipped(table, seed)))
     for value in (pa.array([[1], [2], [3]]), pa.array([{"a": 1}] * 3), pa.array([2**62] * 3, pa.timestamp("us")), pa.nulls(3)):
-        for column in ("question_id", "value", "u", "id_u"):
+        for column in [one for one in ("question_id", "value", "u", "id_u") if one in rows[0]] or rows[0]:
             odd = pa.Table.from_pylist(rows)
             place = odd.column_names.index(column) if column in odd.column_names else None
             odd = odd.append_column(column, value) if place is None else odd.set_column(place, column, value)
@@ -770,6 +771,49 @@ def places() -> Iterator[Case]:
         yield Case("places", f"csv: {name}", file("a.csv", f"place,latitude,longitude\nford,{cells}\n"))
 
 
+BURSTS = [{"id": f"image {n}", "burst": f"b{n // 2}"} for n in range(3)]
+CAMERAS = [{"camera": "ford", "opposite": "hill"}] * 3
+DEATHS = [{"name": ("Luna", "Ben")[n % 2], "died": f"2026-05-0{n + 2}"} for n in range(3)]
+
+
+def facts() -> Iterator[Case]:
+    """What time, place and tables say: bursts, cameras that stand opposite each other, deaths."""
+    for reader, rows in (("encounters", BURSTS), ("cameras", CAMERAS), ("deaths", DEATHS)):
+        for seed in range(10 * ROUNDS):
+            yield Case(reader, f"changed {seed}", file("a.json", as_json(mutated(rows, seed))))
+        yield from _tables(reader, rows)
+    days = {
+        "the last day": "9999-12-31",
+        "the first day": "0001-01-01",
+        "a zone": "9999-12-31T00:00:00-14:00",
+        "a day in words": "May",
+    }
+    for name, day in days.items():
+        yield Case("deaths", f"csv: {name}", file("a.csv", f"name,died\nLuna,{day}\n"))
+    yield Case(
+        "deaths", "parquet: a date", file("a.parquet", table_bytes(pa.table({"name": ["Luna"], "died": [date(2026, 5, 3)]})))
+    )
+    yield Case("encounters", "csv: one burst of all", file("a.csv", "id,burst\n" + "".join(f"image {n},1\n" for n in range(20))))
+    yield Case("cameras", "csv: itself", file("a.csv", "camera,opposite\nford,ford\n"))
+
+
+SIDED = [{"path": f"{n}.png", "id": f"i{n}", "side": ("left", "right", "both")[n]} for n in range(3)]
+
+
+def sides() -> Iterator[Case]:
+    """Which side of an animal pictures show, in a column of a manifest."""
+    for seed in range(10 * ROUNDS):
+        text = "\n".join(as_json(row) for row in mutated(SIDED, seed))
+        yield Case("manifest", f"sides: changed {seed}", with_pictures(file("m.jsonl", text)))
+    words = {"endless": "left" * 100_000, "half a character": "le\ud800ft", "zeros": "l\0", "both, twice": "both"}
+    for name, word in words.items():
+        rows = "".join(f'{n}.png,{n}#right,"{word}"\n' for n in range(2)) + "0.png,0#right#right,both\n"
+        yield Case("manifest", f"sides: {name}", with_pictures(file("m.csv", f"path,id,side\n{rows}")))
+    for kind in (pa.array([1, 2, 3]), pa.array([[1]] * 3), pa.array([True] * 3), pa.array([b"left", b"\xff", None])):
+        table = pa.table({"path": [f"{n}.png" for n in range(3)], "side": kind})
+        yield Case("manifest", f"sides: {kind.type}", with_pictures(file("m.parquet", table_bytes(table))))
+
+
 JOB = """workspace = "census"
 [collection]
 images = "photos"
@@ -848,4 +892,6 @@ READERS: dict[str, Callable[[], Iterator[Case]]] = {
     "catalogues": catalogues,
     "packages": packages,
     "places": places,
+    "facts": facts,
+    "sides": sides,
 }

@@ -11,11 +11,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
-import numpy as np
 import psutil
 import pytest
 from PIL import Image
 
+from benchmarks.gallery import large_jpeg, start_campaign
 from cccount_dist.embedding.images import UnreadableImageError
 from cccount_dist.review.pictures import Pictures, Side
 from storage.collection import collection_table
@@ -23,19 +23,8 @@ from storage.picturecache import PictureCache
 from storage.workspace import Workspace
 from tests.attack.server import answer_for, ends_by, most, review, slowness
 from tests.review.campaigns import pairs
-from tests.review.gallery import start_campaign
 
-LARGE = (4000, 3000)
 ANSWER_MS = 100.0
-
-
-def large_jpeg(path: Path, count: int, size: tuple[int, int] = LARGE) -> list[str]:
-    """Photographs of twelve megapixels: one is drawn, the others are it under other names."""
-    noise = np.random.default_rng(0).integers(0, 255, (size[1] // 8, size[0] // 8, 3), dtype=np.uint8)
-    Image.fromarray(noise).resize(size, Image.Resampling.BICUBIC).save(path / "0.jpg", quality=90)
-    for number in range(1, count):
-        os.link(path / "0.jpg", path / f"{number}.jpg")
-    return [str(path / f"{number}.jpg") for number in range(count)]
 
 
 @contextmanager

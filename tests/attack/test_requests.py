@@ -9,13 +9,13 @@ from pathlib import Path
 import httpx
 import pytest
 
+from benchmarks.gallery import pairs_of, start_campaign
 from cccount_dist.review.annotators import Annotators
 from storage.campaigns import CampaignFolder
 from storage.settings import Goal
 from storage.workspace import Workspace
 from tests.attack.server import review
 from tests.review.conftest import Serve
-from tests.review.gallery import pairs_of, start_campaign
 
 JSON = {"Content-Type": "application/json"}
 HOSTILE = [  # @ stands for half of a character

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import httpx
 
+from benchmarks.gallery import pairs_of, start_campaign
 from storage.workspace import Workspace
 from tests.attack.server import review
 from tests.flows.conftest import environment
-from tests.review.gallery import pairs_of, start_campaign
 
 # Names that Python, Dask, uvicorn or we import in processes that are started on the way.
 NAMES = ["flows", "cccount_dist", "storage", "json", "numpy", "multiprocessing", "runpy", "logging", "sqlite3", "distributed"]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.gallery import pairs_of, start_campaign
 from cccount_dist.campaign.campaign import Campaign, Response
 from cccount_dist.review.checkquestions import CHECKS_FROM
 from cccount_dist.review.pace import Pace
@@ -19,7 +20,6 @@ from storage.workspace import Workspace
 from tests.flows.calls import CountOptions, advance, count, status
 from tests.review.campaigns import make_folder, pairs, plain_desk
 from tests.review.conftest import Serve
-from tests.review.gallery import pairs_of, start_campaign
 
 SECONDS = 20.0  # main took 110 s and more for ever; on a busy machine this is about two
 

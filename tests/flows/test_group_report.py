@@ -1,5 +1,6 @@
 """`cccount report` on grouping campaigns: with labels and without, on vectors and on images, with wrong answers."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -57,10 +58,13 @@ def test_wrong_answers_are_shown_and_pictures_of_the_groups(workspace: Path, tmp
         files.append(str(tmp_path / f"{item}.png"))
         Image.fromarray((pixels * 15).astype(np.uint8)).save(files[-1])
     _change(workspace, "uri", files)
-    cluster(str(workspace), "g", ClusterOptions(method="evidence", budget=60, oracle="labels", error_rate=0.2))
+    reached = cluster(str(workspace), "g", ClusterOptions(method="evidence", budget=60, oracle="labels", error_rate=0.2))
+    against = re.search(r"the groups go against (\d+) answers: other", reached["warning"])
     page = read(write_reports(str(workspace), "g")["files"][0])
     assert len(page.all("img")) > 40
     assert "other answers, or the items around them, outweigh these" in page.text
+    assert against
+    assert f"what was said about {against[1]} pairs" in page.text
     assert len(page.html) < 2_000_000
 
 

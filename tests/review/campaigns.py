@@ -5,19 +5,15 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from benchmarks.gallery import SETTINGS as SETTINGS
+from benchmarks.gallery import ask as ask
 from cccount_dist.campaign.campaign import Response
 from cccount_dist.review.desk import Desk, Sheet
-from cccount_dist.sampling.logged import questions_table
 from cccount_dist.sampling.types import Question
 from storage.campaigns import CampaignFolder
 from storage.collection import collection_table
-from storage.settings import Goal, Settings
+from storage.settings import Goal
 from storage.workspace import Workspace
-
-SETTINGS = Settings(
-    kind="count", method="nis", seed=0, level=0.95, metric="cosine", items=1000, started_at="2026-01-01T00:00:00+00:00",
-    version="0", parameters={}, fingerprints={},
-)  # fmt: skip
 
 
 class Clock:
@@ -39,11 +35,6 @@ def make_folder(root: Path, questions: Sequence[Question], *, items: int = 1000,
     folder.create(replace(SETTINGS, items=items, overlap=overlap), Goal(10_000, "people"))
     ask(folder, questions)
     return folder
-
-
-def ask(folder: CampaignFolder, questions: Sequence[Question]) -> None:
-    if questions:
-        folder.log.append_questions(questions_table(questions, number=0, after=0))
 
 
 def pairs(count: int, start: int = 0) -> list[Question]:

@@ -11,13 +11,13 @@ import pytest
 import uvicorn
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from benchmarks.gallery import make_gallery
 from cccount_dist.review.annotators import Annotators
 from cccount_dist.review.app import make_app
 from cccount_dist.review.desks import Desks
 from cccount_dist.review.signin import Door
 from flows.serving.review import Unattended
 from storage.workspace import Workspace
-from tests.review.gallery import make_gallery
 from tests.review.person import PATIENCE
 from tests.servers import free_port
 
@@ -67,6 +67,7 @@ class Served:
         self.app = make_app(desks, Door(Annotators(self.workspace), local=self.local), Unattended())
         self.server = uvicorn.Server(uvicorn.Config(self.app, log_level="error", timeout_graceful_shutdown=1))
         listener = socket.create_server(("127.0.0.1", self.port))
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as the real one has it
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [listener]}, daemon=True)
         self.thread.start()
 

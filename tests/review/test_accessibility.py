@@ -4,10 +4,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from benchmarks.gallery import pages_of, pairs_of, ratings_of, start_campaign
 from cccount_dist.review.annotators import Annotators
 from storage.workspace import Workspace
 from tests.review.conftest import Serve
-from tests.review.gallery import pages_of, pairs_of, ratings_of, start_campaign
 from tests.review.person import Person
 
 

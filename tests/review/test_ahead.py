@@ -4,12 +4,11 @@ from pathlib import Path
 
 from playwright.sync_api import Browser
 
+from benchmarks.gallery import LARGE, large_jpeg, start_campaign
 from storage.collection import collection_table
 from storage.workspace import Workspace
 from tests.attack.server import review
-from tests.attack.test_pictures import LARGE, large_jpeg
 from tests.review.campaigns import pairs
-from tests.review.gallery import start_campaign
 from tests.review.person import Person
 
 SHEETS = 8  # that a person has in hand: one is shown, seven lie ready behind it

@@ -15,6 +15,7 @@ from PIL import Image
 from schemathesis.core.result import Ok
 from schemathesis.generation import GenerationMode
 
+from benchmarks.gallery import pairs_of, start_campaign
 from cccount_dist.campaign.campaign import Campaign
 from cccount_dist.review.annotators import Annotators
 from cccount_dist.review.guard import MOST_BYTES
@@ -22,7 +23,6 @@ from cccount_dist.review.signin import Attempts
 from storage.collection import collection_table
 from storage.workspace import Workspace
 from tests.review.conftest import Serve, Served
-from tests.review.gallery import pairs_of, start_campaign
 
 ANSWER = [{"id": "0123456789abcdef", "question_id": 0, "value": 1, "seconds": 2.5}]
 

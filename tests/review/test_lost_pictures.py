@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Route, expect
 
+from benchmarks.gallery import start_campaign
 from cccount_dist.campaign.campaign import Campaign
 from cccount_dist.sampling.types import Question
 from flows.stages.relocate import relocate
@@ -17,7 +18,6 @@ from storage.workspace import Workspace
 from tests.flows.calls import initialise, verify
 from tests.flows.conftest import cccount
 from tests.review.conftest import Serve
-from tests.review.gallery import start_campaign
 from tests.review.person import PATIENCE, Person
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
+from benchmarks.gallery import pages_of
 from cccount_dist.campaign.campaign import Campaign, Response
 from cccount_dist.sampling.methods import METHODS, Method
 from cccount_dist.sampling.types import Question
@@ -19,7 +20,6 @@ from tests.flows.calls import import_answers, write_pack
 from tests.flows.test_sheets import build
 from tests.review.campaigns import SETTINGS, ask
 from tests.review.conftest import Serve
-from tests.review.gallery import pages_of
 from tests.review.person import Person
 from tests.review.test_pack import handed_in
 from tests.review.test_page import settled

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, expect
 
+from benchmarks.gallery import pairs_of, start_campaign
 from cccount_dist.campaign.adoption import OtherCampaign
 from cccount_dist.campaign.campaign import Campaign, Response
 from cccount_dist.review.pack import _modules
@@ -27,7 +28,6 @@ from storage.workspace import Workspace
 from tests.flows.calls import export_answers, import_answers, write_pack
 from tests.review.campaigns import make_folder, pairs, plain_desk, reply
 from tests.review.conftest import Serve
-from tests.review.gallery import pairs_of, start_campaign
 from tests.review.order import ORDER
 from tests.review.person import Person
 from tests.review.test_pack import handed_in

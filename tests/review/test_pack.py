@@ -6,12 +6,12 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
+from benchmarks.gallery import pages_of, pairs_of, start_campaign
 from cccount_dist.campaign.campaign import Campaign, Response
 from cccount_dist.sampling.types import Question
 from storage.collection import collection_table
 from storage.workspace import Workspace
 from tests.flows.calls import import_answers, write_pack
-from tests.review.gallery import pages_of, pairs_of, start_campaign
 from tests.review.person import Person
 from tests.review.test_page import settled
 

@@ -5,12 +5,12 @@ from itertools import cycle, islice
 import pytest
 from playwright.sync_api import Browser, expect
 
+from benchmarks.gallery import pages_of, pairs_of, ratings_of, start_campaign
 from cccount_dist.campaign.campaign import Campaign
 from cccount_dist.review.annotators import Annotators
 from storage.workspace import Workspace
 from tests.review.campaigns import ask
 from tests.review.conftest import Serve
-from tests.review.gallery import pages_of, pairs_of, ratings_of, start_campaign
 from tests.review.person import PATIENCE, Person
 
 

@@ -4,6 +4,7 @@ import httpx
 import numpy as np
 from playwright.sync_api import Browser, expect
 
+from benchmarks.gallery import pairs_of, start_campaign
 from cccount_dist.embedding.images import load_image
 from cccount_dist.embedding.localfeatures import local_features
 from cccount_dist.review.points import shared_points
@@ -11,7 +12,6 @@ from cccount_dist.similarity.localmatches import COLUMNS, POINTS, SIDE
 from storage.schema import FEATURES
 from storage.workspace import Workspace
 from tests.review.conftest import Serve
-from tests.review.gallery import pairs_of, start_campaign
 from tests.review.person import Person
 from tests.review.test_marking import sheets_of, start
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser
 
+from benchmarks.butterflies import photograph
 from cccount_dist.campaign.effort import Effort, PersonsTotal
 from cccount_dist.report.countpage import report_page
 from cccount_dist.report.facts import Estimate, JudgedPair, Thumbnail
@@ -15,7 +16,6 @@ from cccount_dist.report.grouppage import groups_page
 from cccount_dist.report.thumbnails import thumbnail
 from storage.settings import Goal
 from tests.cccount_dist.report.samples import COUNTED, counted
-from tests.review.butterflies import photograph
 
 NAME = "expedition/north-eastern-valley/station-{}/2026-06-03-morning/card-B/IMG_{:04}.JPG"
 

@@ -26,12 +26,12 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
+from benchmarks.butterflies import photograph
 from cccount_dist import Campaign
 from storage.campaigns import CampaignFolder
 from storage.handouts import read_waits
 from storage.workspace import Workspace
 from tests.flows.conftest import cccount, environment
-from tests.review.butterflies import photograph
 from tests.review.person import PATIENCE, Person
 from tests.review.test_pack import handed_in
 from tests.servers import free_port

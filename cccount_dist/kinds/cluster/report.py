@@ -4,7 +4,7 @@ Reads only. Memory: the collection table, the labels and the answer log; of the 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from cccount_dist.campaign.campaign import Campaign
 from cccount_dist.campaign.effort import effort_of, measured_costs
 from cccount_dist.campaign.progress import Progressing, silent
+from cccount_dist.kinds.cluster.outweighed import outweighed, settled_by_people
 from cccount_dist.kinds.cluster.rating_report import rating_facts
 from cccount_dist.report.chart import MOST_POINTS
 from cccount_dist.report.collected import collection_facts, pictures_of
@@ -24,7 +25,6 @@ from cccount_dist.report.individualsection import seen_individuals
 from cccount_dist.report.measured import CountBounds, QualityOutcome
 from cccount_dist.report.qualitysection import QualityFacts
 from cccount_dist.report.wording import thinned
-from cccount_dist.sampling.ledger import CLOSED, INFERRED, LoggedAnswer
 from cccount_dist.sampling.methods import find_method
 from storage.campaigns import CampaignFolder
 from storage.collection import Collection
@@ -43,13 +43,12 @@ def gather(
     """Return everything that the report of this campaign says; `price` is that of a question."""
     opened = Campaign(folder)
     ledger, questions = opened.ledger, opened.questions
-    settled = [row for question in questions if (row := ledger.settled(question.id)) is not None]
-    given = [row for row in settled if row.source not in (INFERRED, CLOSED)]
+    given = settled_by_people(ledger, questions)
     labels = folder.read_table(LABELS).column("cluster").to_numpy()
     sizes = np.bincount(labels[labels >= 0]) if len(labels) else np.empty(0, np.int64)
     largest = np.argsort(-sizes, kind="stable")[:MOST_SHEETS].tolist()
     shown = {cluster: _spread(np.flatnonzero(labels == cluster)) for cluster in largest}
-    against = _against(given, labels)
+    against = outweighed(given, labels)
     ahead = folder.read_table(NEXT).to_pylist()
     wanted = [item for items in shown.values() for item in items]
     wanted += [item for row in against[:MOST_AGAINST] for item in (row.u, row.v)]
@@ -106,10 +105,3 @@ def _course(table: pa.Table) -> list[Refresh]:
 
 def _spread(members: NDArray[np.int64]) -> list[int]:
     return [int(members[place]) for place in thinned(len(members), MOST_PICTURES)]
-
-
-def _against(given: Iterable[LoggedAnswer], labels: NDArray[np.int64]) -> list[LoggedAnswer]:
-    """The answers that the groups go against."""
-    if not len(labels):
-        return []
-    return [row for row in given if row.value in (0.0, 1.0) and (labels[row.u] == labels[row.v]) != (row.value == 1.0)]

@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from benchmarks.hacc_reference import best_of, expected_changes
+from benchmarks.hacc_reference import cluster as reference_cluster
 from cccount_dist.clustering.hacc import realrun
 from cccount_dist.clustering.hacc.beliefs import EXCLUDED, Beliefs
 from cccount_dist.clustering.hacc.engine import Engine
 from cccount_dist.clustering.hacc.forest import Forest, Order, grow, order_of
 from cccount_dist.sampling.constraints import Constraints
-from tests.cccount_dist.clustering.hacc_reference import best_of, expected_changes
-from tests.cccount_dist.clustering.hacc_reference import cluster as reference_cluster
 
 RUNS = 20
 

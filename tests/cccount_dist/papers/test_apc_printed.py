@@ -9,6 +9,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from cccount_dist.clustering.apc.fpc import fpc
 from cccount_dist.clustering.apc.probability import fit_map, neighbor_pairs
+from cccount_dist.clustering.elbow import kmeans_elbow
 from cccount_dist.clustering.kmeans import kmeans
 from cccount_dist.clustering.methods import GroupingInputs, grouping_method, make_grouper
 from cccount_dist.clustering.present import PresentRows
@@ -17,6 +18,7 @@ from cccount_dist.sampling.methods import PAPER
 from cccount_dist.sampling.types import Answer
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from storage.errors import InputError
+from storage.settings import Scalar
 from tests.cccount_dist.samplers import blobs
 
 Matrix = NDArray[np.float64]
@@ -28,8 +30,10 @@ SETTINGS = [(0.1, 0.7), (0.3, 0.95), (0.05, 0.3)]
 class Transcription:
     """Everything as the paper writes it; only FPC, which it takes from elsewhere, is ours."""
 
-    def __init__(self, vectors: NDArray[np.float32], truth: NDArray[np.int64], classes: int, level: float, tau: float) -> None:
-        self.truth, self.level, self.tau = truth, level, tau
+    def __init__(
+        self, vectors: NDArray[np.float32], truth: NDArray[np.int64], classes: int, level: float | None, tau: float
+    ) -> None:
+        self.truth, self.tau = truth, tau
         n = len(vectors)
         found = neighbors_in_memory(vectors, min(8, n - 1)).index
         rows = PresentRows(vectors, found, np.arange(n))
@@ -46,6 +50,14 @@ class Transcription:
         self.state = np.eye(n, dtype=int)
         self.asked: Pairs = []
         self.merged = self.split = 0
+        self.level = self.appendix_c1() if level is None else level
+
+    def appendix_c1(self) -> float:
+        """The level that recalls about as many pairs as FPC has clusters (its outliers are none); of two the higher one."""
+        clusters = [w for w in self.omega.values() if len(w) > 1]
+        plus = [self.plus(a, b) for place, a in enumerate(clusters) for b in clusters[place + 1 :]]
+        away = {level: abs(sum(p > level for p in plus) - len(clusters)) for level in (0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)}
+        return max(level for level in away if away[level] == min(away.values()))
 
     def query(self, u: int, v: int) -> bool:
         if self.state[u, v] == 0:
@@ -159,9 +171,21 @@ def case(name: str) -> tuple[NDArray[np.float32], NDArray[np.int64], int]:
 def test_the_preset_asks_what_algorithm_1_asks_and_groups_as_it_does(name: str, level: float, tau: float) -> None:
     vectors, truth, classes = case(name)
     paper = Transcription(vectors, truth, classes, level, tau)
+    check(paper, vectors, {"pseudo_classes": classes, "threshold": level, "compactness": tau})
+
+
+@pytest.mark.parametrize("name", ["plain", "mixed", "ties"])
+def test_the_preset_alone_asks_so_too_with_the_level_of_appendix_c1_and_k_at_the_elbow(name: str) -> None:
+    vectors, truth, _ = case(name)
+    paper = Transcription(vectors, truth, kmeans_elbow(vectors, seed=SEED).clusters, None, tau=0.7)
+    check(paper, vectors, {})
+
+
+def check(paper: Transcription, vectors: NDArray[np.float32], told: dict[str, Scalar]) -> None:
+    """The questions in their order, and the groups at the end, with the preset and what is told beside it."""
     paper.algorithm_1()
+    truth = paper.truth
     found = neighbors_in_memory(vectors, min(8, len(vectors) - 1))
-    told = {"pseudo_classes": classes, "threshold": level, "compactness": tau}
     parameters = grouping_method("apc").preset(PAPER, told) | told
     sampler = make_grouper("apc", GroupingInputs(vectors, found.index, found.similarity, SEED, None, parameters))
     asked: Pairs = []

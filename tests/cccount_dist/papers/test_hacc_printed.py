@@ -41,7 +41,23 @@ def relative_jaccard(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
     return float((a & b).sum() / (a | b).sum())
 
 
-def algorithm_1(vectors: NDArray[np.float32], truth: NDArray[np.int64], clusters: int, most: int) -> tuple[Pairs, Pairs, Pairs]:
+def after_locally(now: NDArray[np.int64], edges: Pairs, must: Pairs, i: int, j: int) -> NDArray[np.int64]:
+    """H2 (section 1.1): an answer changes only the clusters of the two items, all others stay as they are.
+
+    "Same" unites the two clusters; "different" makes two of the one, by clustering its items anew with the link.
+    """
+    if now[i] != now[j]:
+        return np.where(now == now[j], now[i], now)
+    inside = {int(item) for item in np.flatnonzero(now == now[i])}
+    near = [edge for edge in edges if {*edge} <= inside]
+    links = [link for link in must if {*link} <= inside]
+    found = hacc(near, len(now), links, [(i, j)], len(now) - len(inside) + 2)
+    return np.where(now == now[i], len(now) + found, now)
+
+
+def algorithm_1(
+    vectors: NDArray[np.float32], truth: NDArray[np.int64], clusters: int, most: int, *, local: bool = False
+) -> tuple[Pairs, Pairs, Pairs]:
     """Return the questions in their order, and the links; it stops when no answer would change anything (section 4.1)."""
     items = len(vectors)
     runs = many_runs(vectors, clusters, SEED, 100, finer=False)
@@ -58,12 +74,17 @@ def algorithm_1(vectors: NDArray[np.float32], truth: NDArray[np.int64], clusters
             for j in range(i + 1, items):
                 if (i, j) in asked:
                     continue
-                if now[i] == now[j]:  # equation 6
-                    then = hacc(edges, items, must, [*cannot, (i, j)], clusters) if not _linked(i, j, must) else now
-                    value = (1 - p[i, j]) * (1 - relative_jaccard(now, then))
-                else:  # equation 7
-                    then = hacc(edges, items, [*must, (i, j)], cannot, clusters) if not _apart(i, j, must, cannot) else now
-                    value = p[i, j] * (1 - relative_jaccard(now, then))
+                one = bool(now[i] == now[j])
+                if _linked(i, j, must) if one else _apart(i, j, must, cannot):
+                    continue  # follows from earlier answers: changes nothing
+                if local:
+                    then = after_locally(now, edges, must, i, j)
+                elif one:
+                    then = hacc(edges, items, must, [*cannot, (i, j)], clusters)
+                else:
+                    then = hacc(edges, items, [*must, (i, j)], cannot, clusters)
+                chance = 1 - p[i, j] if one else p[i, j]  # equations 6 and 7
+                value = chance * (1 - relative_jaccard(now, then))
                 if value > best + 1e-12:
                     best, chosen = value, (i, j)
         if chosen is None:
@@ -88,17 +109,18 @@ def inputs(vectors: NDArray[np.float32], clusters: int, parameters: dict[str, Sc
     return GroupingInputs(vectors, found.index, found.similarity, SEED, clusters, {**PRESET, **(parameters or {})})
 
 
+@pytest.mark.parametrize("preset", [PAPER, "paper-h2"])
 @pytest.mark.parametrize(
     ("sizes", "noise", "twins"), [((4, 3, 3), 0.9, ()), ((3, 3, 2), 1.2, (0, 3)), ((5, 2, 1), 0.7, (1, 5, 7))]
 )
 def test_the_preset_asks_what_algorithm_1_asks_and_groups_as_it_does(
-    sizes: tuple[int, ...], noise: float, twins: tuple[int, ...]
+    sizes: tuple[int, ...], noise: float, twins: tuple[int, ...], preset: str
 ) -> None:
     vectors, truth = blobs(sizes, noise=noise, seed=2)
     vectors, truth = np.concatenate([vectors, vectors[list(twins)]]), np.concatenate([truth, truth[list(twins)]])
     clusters = len(sizes)
-    expected, must, cannot = algorithm_1(vectors, truth, clusters, most=40)
-    sampler = make_grouper("hacc", inputs(vectors, clusters))
+    expected, must, cannot = algorithm_1(vectors, truth, clusters, most=40, local=preset == "paper-h2")
+    sampler = make_grouper("hacc", inputs(vectors, clusters, grouping_method("hacc").preset(preset)))
     asked: Pairs = []
     while questions := sampler.ask(5):
         assert len(questions) == 1  # one at a time, as printed

@@ -1,7 +1,8 @@
 """`iu-red --preset paper` and its kin against algorithms 1 and 2 of the paper: W = I, full eigenvectors, equation 7 as a sum."""
 
+import math
 from itertools import combinations
-from statistics import median
+from statistics import fmean, median
 
 import numpy as np
 import pytest
@@ -19,6 +20,10 @@ from storage.settings import Scalar
 Floats = NDArray[np.float64]
 Pairs = list[tuple[int, int]]
 SEED = 7
+WAYS = [
+    ("iu-red-pure", "iu-red", False), ("iu-red", "iu-red", True),
+    ("s-and-t-pure", "s-and-t", False), ("s-and-t", "s-and-t", True),
+]  # fmt: skip
 NOTHING = 1e-9  # a change that is rounding
 
 
@@ -70,6 +75,60 @@ def algorithm(w: Floats, rule: str, steps: int, *, interleaved: bool, without: P
     return asked, known
 
 
+Told = dict[tuple[int, int], list[float]]
+
+
+def three_ratings(w: Floats, noise: float) -> Told:
+    """What three people say of every pair; without noise they agree."""
+    random = np.random.default_rng(1)
+    return {pair: [float(np.clip(w[pair] + step, 0, 1)) for step in noise * random.standard_normal(3)]
+            for pair in combinations(range(len(w)), 2)}  # fmt: skip
+
+
+def section_5(told: Told, items: int, rule: str, *, interleaved: bool) -> tuple[Pairs, Floats, int]:
+    """Return every measurement in its order, the medians, and how many repeats a score (not chance) chose.
+
+    The score of a pair is σ |dv2(kmin)/dw|, with σ = √(1/12) without a measurement and s/√m after m of up to three. s is not
+    printed: here .2, worth two repeats, pooled with the repeats that there are whenever their number gets
+    another binary digit.
+    """
+    said: Told = {}
+    asked: Pairs = []
+    spread, before, chosen = 0.2, (0, False), 0
+    while True:
+        known = np.eye(items)
+        for (u, v), ratings in said.items():
+            known[u, v] = known[v, u] = median(ratings)
+        values, vectors = np.linalg.eigh(np.diag(known.sum(axis=1)) - known)
+        simple = values[1] > 1e-9 and values[2] - values[1] > 1e-8 * values[2]
+        pair = None
+        if not simple or (interleaved and len(asked) % 2):
+            pair = random_pair(items, {*said}, generator(SEED, len(asked)))
+        if simple and pair is None:
+            v2 = vectors[:, 1]
+            least = int(np.argmax(np.abs(v2) <= np.abs(v2).min() + 1e-9 * np.abs(v2).max()))
+            scores = {}
+            for i, j in told:
+                times = len(said.get((i, j), ()))
+                sigma = spread / math.sqrt(times) if times else math.sqrt(1 / 12)
+                step = sum(((v2[i] - v2[j]) * (vectors[i, p] - vectors[j, p]) / (values[1] - values[p]) * vectors[:, p]
+                            for p in range(2, items)), np.zeros(items))  # fmt: skip
+                if times < 3:
+                    scores[i, j] = sigma * (abs(step[least]) if rule == "iu-red" else float(np.linalg.norm(step)))
+            if scores and max(scores.values()) >= NOTHING:
+                pair = min(one for one, score in scores.items() if score >= max(scores.values()) * (1 - 1e-6))
+                chosen += pair in said
+        if pair is None:
+            return asked, known, chosen
+        asked.append(pair)
+        said.setdefault(pair, []).append(told[pair][len(said.get(pair, ()))])
+        repeats = sum(len(ratings) - 1 for ratings in said.values())
+        if (state := (repeats.bit_length(), any(0 < one < 1 for ratings in said.values() for one in ratings))) != before:
+            before = state
+            squares = sum((one - fmean(ratings)) ** 2 for ratings in said.values() for one in ratings)
+            spread = math.sqrt((2 * 0.2**2 + squares) / (2 + repeats))
+
+
 def sampler_of(method: str, preset: str, told: dict[str, Scalar] | None = None) -> Sampler[Grouping]:
     known = grouping_method(method)
     parameters = known.preset(preset, told) | (told or {})
@@ -86,10 +145,7 @@ def follow(sampler: Sampler[Grouping], w: Floats, steps: int) -> Pairs:
 
 
 @pytest.mark.parametrize("name", ["plain", "ties"])
-@pytest.mark.parametrize(("method", "rule", "interleaved"), [
-    ("iu-red-pure", "iu-red", False), ("iu-red", "iu-red", True),
-    ("s-and-t-pure", "s-and-t", False), ("s-and-t", "s-and-t", True),
-])  # fmt: skip
+@pytest.mark.parametrize(("method", "rule", "interleaved"), WAYS)
 def test_the_preset_measures_what_the_algorithm_measures(name: str, method: str, rule: str, interleaved: bool) -> None:
     w = similarities(name)
     expected, _ = algorithm(w, rule, 36, interleaved=interleaved)
@@ -118,21 +174,54 @@ def test_half_measured_the_groups_are_the_signs_of_the_second_eigenvector_with_0
     assert np.array_equal(labels == labels[0], (vectors[:, 1] > 0) == (vectors[0, 1] > 0))
 
 
-def test_the_median_of_three_is_always_taken_where_that_is_wanted() -> None:
-    w, random = similarities("plain"), np.random.default_rng(1)
-    told = {pair: [float(np.clip(w[pair] + step, 0, 1)) for step in random.normal(0, 0.1, 3)]
-            for pair in combinations(range(9), 2)}  # fmt: skip
+@pytest.mark.parametrize(("method", "rule", "interleaved"), WAYS)
+def test_the_median_of_three_is_always_taken_where_that_is_wanted(method: str, rule: str, interleaved: bool) -> None:
+    w = similarities("plain")
+    told = three_ratings(w, 0.1)
     medians = w.copy()
     for (u, v), ratings in told.items():
         medians[u, v] = medians[v, u] = median(ratings)
-    expected, _ = algorithm(medians, "iu-red", 36, interleaved=False, each=3)
-    sampler, asked = sampler_of("iu-red-pure", "paper-median"), []
-    while questions := sampler.ask(2):
+    expected, _ = algorithm(medians, rule, 36, interleaved=interleaved, each=3)
+    assert len(expected) >= 25
+    asked = follow_ratings(sampler_of(method, "paper-median"), told, 3 * len(expected))
+    assert asked == [pair for pair in expected for _ in range(3)]
+
+
+def follow_ratings(sampler: Sampler[Grouping], told: Told, steps: int) -> Pairs:
+    asked: Pairs = []
+    while len(asked) < steps and (questions := sampler.ask(2)):
         (question,) = questions
         pair = (question.u, question.v)
+        sampler.tell([Answer(question.id, *pair, told[pair][asked.count(pair)])])
         asked.append(pair)
-        sampler.tell([Answer(question.id, *pair, told[pair][(len(asked) - 1) % 3])])
-    assert asked == [pair for pair in expected for _ in range(3)]
+    return asked
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.0])
+@pytest.mark.parametrize("name", ["plain", "ties"])
+@pytest.mark.parametrize(("method", "rule", "interleaved"), WAYS)
+def test_repeats_are_chosen_as_section_5_says(method: str, rule: str, interleaved: bool, name: str, noise: float) -> None:
+    told = three_ratings(similarities(name), noise)
+    expected, known, chosen = section_5(told, 9, rule, interleaved=interleaved)
+    assert chosen >= 5
+    sampler = sampler_of(method, "paper-noisy")
+    asked = follow_ratings(sampler, told, len(expected))
+    assert asked == expected
+    values, vectors = np.linalg.eigh(np.diag(known.sum(axis=1)) - known)
+    if values[2] - values[1] > 1e-8:
+        labels = sampler.result().labels
+        assert np.array_equal(labels == labels[0], (vectors[:, 1] > 0) == (vectors[0, 1] > 0))
+
+
+@pytest.mark.parametrize(("preset", "each"), [(PAPER, 1), ("paper-noisy", 1), ("paper-median", 3)])
+def test_random_ratings_draws_among_the_pairs_that_are_left(preset: str, each: int) -> None:
+    told = three_ratings(similarities("ties"), 0.1)
+    expected: Pairs = []
+    while (pair := random_pair(9, {*expected}, generator(SEED, each * len(expected)))) is not None:
+        expected.append(pair)
+    sampler = sampler_of("random-ratings", preset)
+    assert follow_ratings(sampler, told, 1000) == [pair for pair in expected for _ in range(each)]
+    assert sorted(expected) == sorted(told)
     assert sampler.done
 
 

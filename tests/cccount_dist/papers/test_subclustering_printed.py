@@ -18,20 +18,33 @@ from storage.settings import Scalar
 from tests.cccount_dist.samplers import blobs
 
 Pairs = list[tuple[int, int]]
+Queue = list[tuple[float, int, str, int, int]]  # utility, kind, and where: the least is asked
 LAMBDA = 0.4
 
 
 class Transcription:
     """N images with their distances, K subclusters of n, and a restricted set that is tried out from end to end."""
 
-    def __init__(self, d: NDArray[np.float64], restricted: list[int], clusters: int, size: int, truth: NDArray[np.int64]) -> None:
-        self.d, self.restricted, self.size, self.truth = d, restricted, size, truth
+    def __init__(
+        self,
+        d: NDArray[np.float64],
+        restricted: list[int],
+        clusters: int,
+        size: int,
+        truth: NDArray[np.int64],
+        *,
+        thresholding: bool = False,
+    ) -> None:
+        self.d, self.restricted, self.size, self.truth, self.thresholding = d, restricted, size, truth, thresholding
         self.centroids = restricted[:clusters]
         self.said: dict[frozenset[int], float] = {}  # P of pairs of centroids that people were asked about
         self.asked: Pairs = []
         self.optimise()
         self.images = [self.closest(c, size - 1, set()) for c in self.centroids]
         self.answers: dict[frozenset[int], bool] = {}
+        self.replaced = [[0] * (size - 1) for _ in range(clusters)]  # "no" in a row about each image of a subcluster
+        self.agreed: dict[str, list[bool]] = {"between": [], "within": []}  # whether people agreed, question by question
+        self.put_off = self.pressed = 0
 
     def p(self, u: int, v: int) -> float:
         return self.said.get(frozenset((u, v)), math.exp(-self.d[u, v] / LAMBDA))
@@ -76,7 +89,7 @@ class Transcription:
 
     def algorithm_1(self, most: int) -> None:
         while len(self.asked) < most:
-            queue: list[tuple[float, int, str, int, int]] = []
+            queue: Queue = []
             for i, j in combinations(range(len(self.centroids)), 2):
                 a, b = self.centroids[i], self.centroids[j]
                 if frozenset((a, b)) not in self.answers:
@@ -88,12 +101,15 @@ class Transcription:
                         queue.append((-(1 - math.exp(-self.d[c, image] / LAMBDA)) * stays, 1, "within", k, place))  # equation 3
             if not queue:
                 return
+            if self.thresholding:
+                queue = self.appendix_b1(queue)
             _, _, kind, k, at = min((round(one[0], 12), *one[1:]) for one in queue)
             u = self.centroids[k]
             v = self.centroids[at] if kind == "between" else self.images[k][at]
             self.asked.append((u, v))
             same = bool(self.truth[u] == self.truth[v])
             self.answers[frozenset((u, v))] = same
+            self.agreed[kind].append(same == (kind == "within"))
             if kind == "between":
                 self.said[frozenset((u, v))] = float(same)
                 if same:
@@ -102,9 +118,26 @@ class Transcription:
                     for place, c in enumerate(self.centroids):
                         if c != before[place]:
                             self.images[place] = self.closest(c, self.size - 1, self.known_different(c))
-            elif not same:
+                            self.replaced[place] = [0] * (self.size - 1)
+            elif same:
+                self.replaced[k][at] = 0
+            else:
+                self.replaced[k][at] += 1
                 taken = {*self.centroids, *(i for row in self.images for i in row)} | self.known_different(u)
                 self.images[k][at] = next(iter(self.closest(u, 1, taken)), -1)
+
+    def appendix_b1(self, queue: Queue) -> Queue:
+        """An image that is being replaced comes first, for up to q_th = H_bc / H_wc questions; then it comes last."""
+
+        def h(kind: str) -> float:  # questions for each disagreement
+            return len(self.agreed[kind]) / max(self.agreed[kind].count(False), 1)
+
+        limit = max(1.0, h("between") / h("within")) if self.agreed["within"] else 1.0
+        tries = {(k, at): self.replaced[k][at] for _, _, kind, k, at in queue if kind == "within"}
+        first = [one for one in queue if one[2] == "within" and 0 < tries[one[3:]] < limit]
+        self.pressed += bool(first)
+        self.put_off += any(one >= limit for one in tries.values())
+        return first or [(1.0, *one[1:]) if one[2] == "within" and tries[one[3:]] >= limit else one for one in queue]
 
     def members(self) -> list[list[int]]:
         """An image of two subclusters stands where its centroid is nearest; elsewhere its place is empty."""
@@ -133,27 +166,33 @@ def matrix(candidates: Candidates, items: int) -> NDArray[np.float64]:
 
 
 CASES = [
-    ((7, 6, 5), 0.6, (), 12, 0),
-    ((6, 5, 4, 3), 1.0, (0, 8), 14, 1),  # items that look exactly alike
-    ((8, 4, 3), 1.4, (2, 2, 9), 9, 2),
+    ((7, 6, 5), 0.6, (), 12, 3, 0),
+    ((6, 5, 4, 3), 1.0, (0, 8), 14, 3, 1),  # items that look exactly alike
+    ((8, 4, 3), 1.4, (2, 2, 9), 9, 3, 2),
+    ((10, 4, 4, 3), 1.2, (0, 10), 10, 4, 1),  # classes smaller than subclusters: places that are hard to fill
 ]
 
 
-@pytest.mark.parametrize(("sizes", "noise", "twins", "restricted", "seed"), CASES)
+@pytest.mark.parametrize("preset", [PAPER, "paper-threshold"])
+@pytest.mark.parametrize(("sizes", "noise", "twins", "restricted", "size", "seed"), CASES)
 def test_the_preset_asks_what_algorithm_1_asks_and_ends_where_it_does(
-    sizes: tuple[int, ...], noise: float, twins: tuple[int, ...], restricted: int, seed: int
+    sizes: tuple[int, ...], noise: float, twins: tuple[int, ...], restricted: int, size: int, seed: int, preset: str
 ) -> None:
     vectors, truth = made(sizes, noise, twins, seed)
-    told: dict[str, Scalar] = {"size": 3, "scale": LAMBDA, "restricted": restricted}
+    told: dict[str, Scalar] = {"size": size, "scale": LAMBDA, "restricted": restricted}
     method = find_method("subcluster", "active")
-    options = Options(len(sizes), 3, 4, restricted, weight=2.0, scale=LAMBDA)
+    options = Options(len(sizes), size, 4, restricted, weight=2.0, scale=LAMBDA)
     candidates = draw_candidates(vectors, options)
-    paper = Transcription(matrix(candidates, len(vectors)), candidates.items.tolist(), len(sizes), 3, truth)
+    pressing = preset == "paper-threshold"
+    paper = Transcription(
+        matrix(candidates, len(vectors)), candidates.items.tolist(), len(sizes), size, truth, thresholding=pressing
+    )
     inputs = SubclusterInputs(len(sizes), 4, lambda chosen: draw_candidates(vectors, chosen))
-    sampler = method.build(inputs, method.read(method.preset(PAPER, told) | told))
+    sampler = method.build(inputs, method.read(method.preset(preset, told) | told))
     first = sampler.result()
     assert first.members.tolist() == paper.members()
     paper.algorithm_1(most=1000)
+    assert min(paper.pressed, paper.put_off) > 10 or not pressing or size == 3  # the last case reaches both sides of q_th
     asked: Pairs = []
     while questions := sampler.ask(4):
         (question,) = questions

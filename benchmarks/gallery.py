@@ -1,21 +1,29 @@
 """A workspace of drawn butterflies with a campaign of pairs, pages and ratings, for the browser tests and the benchmark."""
 
+import os
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
+from benchmarks.butterflies import photograph
+from cccount_dist.sampling.logged import questions_table
 from cccount_dist.sampling.types import Question
 from storage.campaigns import CampaignFolder
 from storage.collection import collection_table
-from storage.settings import Goal
+from storage.settings import Goal, Settings
 from storage.workspace import Workspace
-from tests.review.butterflies import photograph
-from tests.review.campaigns import SETTINGS, ask
 
 INDIVIDUALS = 8
 PLACES = ("meadow north", "hedge", "pond")
+LARGE = (4000, 3000)
+SETTINGS = Settings(
+    kind="count", method="nis", seed=0, level=0.95, metric="cosine", items=1000, started_at="2026-01-01T00:00:00+00:00",
+    version="0", parameters={}, fingerprints={},
+)  # fmt: skip
 
 
 def make_gallery(root: Path, *, items: int = 48, size: tuple[int, int] = (96, 72)) -> Workspace:
@@ -41,6 +49,11 @@ def start_campaign(workspace: Workspace, name: str, questions: list[Question]) -
     folder.create(replace(SETTINGS, items=workspace.collection().items), Goal(10_000, "people"))
     ask(folder, questions)
     return folder
+
+
+def ask(folder: CampaignFolder, questions: Sequence[Question]) -> None:
+    if questions:
+        folder.log.append_questions(questions_table(questions, number=0, after=0))
 
 
 def pairs_of(items: int, count: int) -> list[Question]:
@@ -70,3 +83,12 @@ def pages_of(items: int, count: int, size: int) -> list[Question]:
 
 def ratings_of(items: int, count: int) -> list[Question]:
     return [replace(question, kind="rating") for question in pairs_of(items, count)]
+
+
+def large_jpeg(path: Path, count: int, size: tuple[int, int] = LARGE) -> list[str]:
+    """Photographs of twelve megapixels: one is drawn, the others are it under other names."""
+    noise = np.random.default_rng(0).integers(0, 255, (size[1] // 8, size[0] // 8, 3), dtype=np.uint8)
+    Image.fromarray(noise).resize(size, Image.Resampling.BICUBIC).save(path / "0.jpg", quality=90)
+    for number in range(1, count):
+        os.link(path / "0.jpg", path / f"{number}.jpg")
+    return [str(path / f"{number}.jpg") for number in range(count)]
