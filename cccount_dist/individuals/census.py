@@ -320,7 +320,7 @@ class Individuals:
             entry = next((one for one in entries if one.id == id and one.undoes is None), None)
             if entry is not None:
                 if entry.annotator != annotator or any(one.undoes == id for one in entries):
-                    raise InputError(f"{id!r} is nothing of {annotator}'s that still holds")
+                    raise InputError(f"{annotator} has said nothing with the id {id!r} that still holds")
                 append_name(self.workspace, Entry(own, entry.individual, entry.field, "", annotator, now(), id), self._entries)
                 return own
             ledger = self.campaign.ledger
@@ -332,7 +332,7 @@ class Individuals:
                 self._seal()
                 return own
             if not rows or not is_correction(rows[0].source) or rows[0].annotator != annotator:
-                raise InputError(f"{id!r} is no correction of {annotator}'s that still holds in campaign {self.folder.name!r}")
+                raise InputError(f"{annotator} has made no correction {id!r} that still holds in campaign {self.folder.name!r}")
             self.campaign.record(undo_rows(rows, own))
             self._seal()
             if rows[0].source == _source(MOVE):

@@ -65,7 +65,7 @@ def words(campaigns: Sequence[str], change: str) -> str:
     which = ", ".join(map(repr, campaigns))
     return (
         f"Campaign{'s' if several else ''} {which} will go on in a new epoch: {change}. All answers stay known and are not asked "
-        "again; questions that are open now are put anew."
+        "again; questions that are open now are asked anew."
     )
 
 
