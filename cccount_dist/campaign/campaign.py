@@ -62,6 +62,8 @@ class CampaignStatus:
     noun: str | None = optional()
     hindrance: str | None = optional()  # why the next step cannot be taken, and what to run
     interrupted: bool | None = optional()  # True: its last step was killed, and another one goes on from there
+    carried: int | None = optional()  # what people said in other campaigns, where there is something
+    free: int | None = for_words()  # questions that nobody had to be asked
     sides_found: SideFigures | None = for_words()  # noqa: RUF009 (a field)
 
     def json(self) -> dict[str, object]:
@@ -169,6 +171,8 @@ class Campaign:
             noun=goal.noun,
             hindrance=hindrance(self._folder),
             interrupted=was_interrupted(self._folder, last) or None,
+            carried=ledger.carried or None,
+            free=ledger.inferred,
             sides_found=sides_of(self._folder),
         )
 

@@ -116,6 +116,7 @@ class SubclusterKind(CampaignKind[SubclusterOptions]):
             clusters_from=_text(from_count),
             questions=reached.questions,
             inferred=reached.inferred,
+            carried=reached.carried or None,
             state=reached.state,
             file=f"{folder.workspace.location}/{folder.prefix}/results/subclusters.parquet",
             checked=int(result.checked[~result.surplus].sum()),
