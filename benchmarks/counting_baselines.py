@@ -3,8 +3,8 @@
     python -m benchmarks.counting_baselines --data FOLDER --sets digits,czoo --runs 20 --write
 
 Without people: k-means at its elbow, mean-shift, connected components. With 0.5 n answers: the paper's nested importance sampling
-as printed and as released, PCK-means, and `placing`; errors are means over the runs. Accuracy is that of k-means with the number
-of clusters that was found (equation 12); for methods that ask, with the first run's.
+as printed and as released, PCK-means, unique entity estimation, and `placing`; errors are means over the runs. Accuracy is that
+of k-means with the number of clusters that was found (equation 12); for methods that ask, with the first run's.
 """
 
 import argparse
@@ -13,6 +13,8 @@ from pathlib import Path
 
 from benchmarks.countingsets import find
 from benchmarks.pasting import paste
+from cccount_dist.clustering.baselines.asking import Asker
+from cccount_dist.counting.baselines.entities import unique_entities
 from cccount_dist.counting.baselines.together import counts_without_people, kmeans_accuracy
 from cccount_dist.counting.labelled import LabelledSet, load
 from cccount_dist.counting.trials import Plan, run_trial
@@ -61,8 +63,15 @@ def measure(name: str, collection: LabelledSet, runs: int) -> Iterator[str]:
     yield row("the truth", "-", [float(truth)])
     for method, clusters in counts_without_people(collection.vectors, near.index, near.similarity):
         yield row(method, "0", [float(clusters)])
+    yield row("unique entity estimation", f"{EFFORT:g}", [_entities(collection, run) for run in range(runs)])
     for method, plan in ASKING.items():
         yield row(method, f"{EFFORT:g}", [run_trial(collection, plan, run)[0].estimate for run in range(runs)])
+
+
+def _entities(collection: LabelledSet, run: int) -> float:
+    labels = collection.labels
+    asker = Asker(lambda u, v: bool(labels[u] == labels[v]), int(EFFORT * len(labels)))
+    return unique_entities(collection.vectors, asker, run)
 
 
 if __name__ == "__main__":

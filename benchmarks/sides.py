@@ -1,4 +1,4 @@
-"""Coverage of the number of animals behind their sides, over many made collections: `make sides`.
+"""Coverage of the number of animals behind their sides, over many made collections: `make sides`, docs/evidence/sides.md.
 
 python -m benchmarks.sides 100
 """

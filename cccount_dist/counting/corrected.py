@@ -1,7 +1,8 @@
 """A count by what was seen, kept to what people corrected by hand: the sampler's own answers cannot take that back.
 
 A merge makes two clusters of the sample one, a split makes one two; the sample stays the random one that it was, so the estimate
-from its sizes holds. Time: the sample and the corrections, and one extrapolation.
+from its sizes holds. Groups that were searched for (`sheets`) are no such sample: the estimate moves by as many as there are
+more or fewer. Time: the sample and the corrections, and one extrapolation.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,8 @@ import numpy as np
 from cccount_dist.clustering.respecting import respecting
 from cccount_dist.counting.result import CountResult
 from cccount_dist.counting.richness import richness
+
+SEARCHED = "drawn"  # in the details of a count whose groups were searched for: how many items were drawn at random beside
 
 
 def corrected(
@@ -31,6 +34,8 @@ def corrected(
     if np.array_equal(labels, before):
         return result
     counts = np.unique(labels, return_counts=True)[1]
+    if SEARCHED in result.details:
+        return _moved(result, len(counts) - len(clusters))
     fewer = max(len(clusters) - len(counts), 0)  # parts of others that a person has found meanwhile
     splits = max(result.details.get("false_splits", 0.0) - fewer, 0.0)
     unplaced = int(result.details.get("items_set_aside", 0.0))
@@ -53,6 +58,14 @@ def corrected(
         details=details,
         sizes=dict(zip(values.tolist(), times.tolist(), strict=True)),
     )
+
+
+def _moved(result: CountResult, more: int) -> CountResult:
+    """The result with so many clusters more (fewer, if negative) than it says."""
+    estimate, low, high, certain = (
+        max((number or 0.0) + more, 1.0) for number in (result.estimate, result.low, result.high, result.certain_low)
+    )
+    return replace(result, estimate=estimate, low=low, high=high, certain_low=certain)
 
 
 __all__ = ["corrected"]

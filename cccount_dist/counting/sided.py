@@ -10,22 +10,32 @@ from dataclasses import replace
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cccount_dist.counting.corrected import corrected
 from cccount_dist.counting.result import CountResult, Placed
-from cccount_dist.sampling.methods import Method
+from cccount_dist.options import listed
+from cccount_dist.sampling.constraints import Constraints
+from cccount_dist.sampling.methods import Method, methods_of
 from cccount_dist.sampling.sided import Part, Sided
 from storage.errors import InputError
 
+_FEW = 64  # pictures of a side up to which it is looked whether all is settled
 SIDE = "side: "  # before the name of a side, in `details`
 
 
-def check_sided(method: Method) -> None:
-    """Raise `InputError` for a method that cannot keep sides apart: those that draw pairs by how similar all items are."""
+def check_sided(method: Method, campaign: str | None = None) -> None:
+    """Raise `InputError` for a method that cannot keep sides apart: those that draw pairs by how similar all items are.
+
+    `campaign`: one that began before pictures had sides.
+    """
     if "degrees" in method.needs:
+        able = listed([one.name for one in methods_of(method.kind).values() if "degrees" not in one.needs], " or ")
+        where = "" if campaign is None else f"campaign {campaign!r} cannot go on: "
+        other = "use --method" if campaign is None else "start another campaign with --campaign NAME and --method"
         raise InputError(
-            f"{method.name} draws pairs from all pictures, and cannot keep the sides of animals apart: use --method placing or "
-            "sheets, or say that pictures of different sides can be compared (--sides together)"
+            f"{where}{method.name} draws pairs from all pictures, and cannot keep the sides of animals apart: {other} {able}, or "
+            "say that pictures of different sides can be compared (--sides together)"
         )
 
 
@@ -40,13 +50,18 @@ class SidedCount(Sided[CountResult]):
         """Return the sum: errors of the sides are independent, so their squares add up. None until every side has an estimate."""
         return self._sum({side: found for side, _, found in self.own()})
 
-    def kept_to(self, links: Sequence[tuple[int, int, float]]) -> CountResult:
-        """Return the sum with what people corrected by hand respected, on each side."""
+    def kept_to(self, known: Constraints, links: Sequence[tuple[int, int, float]] = ()) -> CountResult:
+        """Return the sum with all that is known respected, on each side. `links`: what people corrected by hand, if anything.
+
+        A side of few pictures is soon settled, and then its number is that, also where a method has too little for an estimate.
+        """
         found: dict[str, CountResult | None] = {}
         for part in self.parts:
             own, sampler = None if part.sampler is None else part.sampler.result(), cast("object", part.sampler)
-            if own is not None and isinstance(sampler, Placed):
+            if own is not None and links and isinstance(sampler, Placed):
                 own = corrected(own, sampler.partition(), links, len(part.items))
+            if own is not None and own.estimate is None and (number := _settled(known, part.items)) is not None:
+                own = replace(own, estimate=number, low=number, high=number, certain_low=number)
             found[part.side] = own
         return self._sum(found)
 
@@ -82,6 +97,13 @@ class SidedCount(Sided[CountResult]):
             elif isinstance(part.sampler, Placed):
                 found += [list(cluster) for cluster in part.sampler.partition()]
         return found
+
+
+def _settled(known: Constraints, items: NDArray[np.int64]) -> float | None:
+    """How many clusters these items are, if it is known of every pair and they are few."""
+    if len(items) > _FEW or np.any(known.relations(items, items)[~np.eye(len(items), dtype=np.bool_)] < 0):
+        return None
+    return float(len(np.unique(known.names(items))))
 
 
 __all__ = ["SIDE", "SidedCount", "check_sided"]

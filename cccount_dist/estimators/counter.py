@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Self
+from typing import Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import sparray, spmatrix
 from sklearn.base import BaseEstimator
 
 from cccount_dist.campaign.pythonwords import speaks_python
@@ -19,6 +20,7 @@ from cccount_dist.sampling.methods import Start
 from cccount_dist.sampling.oracles import FunctionOracle
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from cccount_dist.similarity.metrics import Metric, check_metric, euclidean_scale, prepare
+from cccount_dist.similarity.precomputed import rows_of_scores
 from cccount_dist.similarity.rows import degree
 from cccount_dist.similarity.sharp import REACH, SharpRows
 from storage.settings import Scalar
@@ -38,7 +40,8 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
     budget : the largest number of questions that the oracle is asked
     level : of the interval
     wrong_answers : `none` (the oracle is right), `estimate`, or two rates like `0.04,0.02`: misses, and false "same"; for placing
-    metric : `cosine`, `correlation` or `euclidean`, the similarity that guides the questions
+    metric : `cosine`, `correlation` or `euclidean`, the similarity that guides the questions; `precomputed`: X holds scores of
+        pairs, sparse or an array (n, n), larger for what is more alike, 0 where there is none
     map : `auto`: vectors go through a map of the collection, fitted without labels, if it helps (docs/explanation/embedding.md);
         `none`
     random_state : the same number gives the same questions; None and a `RandomState` work as in scikit-learn
@@ -76,7 +79,7 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         budget: int = 2000,
         level: float = 0.95,
         wrong_answers: str = "none",
-        metric: Metric = "cosine",
+        metric: Metric | Literal["precomputed"] = "cosine",
         map: str = "none",  # noqa: A002 (as the option of `cccount embed` is called)
         random_state: int | np.random.RandomState | None = 0,
         preset: str | None = None,
@@ -93,15 +96,15 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         self.parameters = parameters
 
     @speaks_python()
-    def fit(self, X: ArrayLike, y: object = None, *, oracle: Callable[[int, int], object]) -> Self:  # noqa: ARG002
+    def fit(self, X: ArrayLike | spmatrix | sparray, y: object = None, *, oracle: Callable[[int, int], object]) -> Self:  # noqa: ARG002
         """Count.
 
         Parameters
         ----------
-        X : (n, d) array of numbers, one row for each item
+        X : (n, d) array of numbers, one row for each item; with `metric="precomputed"` the scores (n, n) of pairs
         y : ignored, as in every unsupervised estimator
         oracle : `oracle(u, v)` returns True (same), False (different) or None (unsure); called once for each question. If it
-            has a method `page(u, vs)`, a sheet is asked with that
+            has a method `page(u, vs)`, a page or a sheet is asked with that: it returns one answer for each of `vs`
 
         Raises
         ------
@@ -110,9 +113,10 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         """
         method = counting_method(self.method)
         budget = checked_budget(self.budget)
-        given = checked_features(X)
-        features = mapped(given, self.map)
-        metric = check_metric(self.metric)
+        scored = self.metric == "precomputed"
+        given = rows_of_scores(X) if scored else checked_features(cast("ArrayLike", X))  # which refuses sparse ones
+        features = mapped(given, "none" if scored else self.map)
+        metric = "cosine" if scored else check_metric(self.metric)
         scale = euclidean_scale(lambda: [features]) if metric == "euclidean" else None
         vectors = prepare(features, metric)
         items = len(vectors)
@@ -148,4 +152,6 @@ class ClusterCounter(BaseEstimator):  # type: ignore[misc, unused-ignore]
         self.n_inferred_: int = tally.inferred
         self.n_features_in_: int
         remember_features(self, X, given)
+        if scored:
+            self.n_features_in_ = len(given)
         return self

@@ -6,7 +6,6 @@ new questions is told to `Watcher`, and done elsewhere (`flows/serving/review.py
 
 import asyncio
 import logging
-import math
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -47,7 +46,7 @@ from cccount_dist.review.models import (
     Token,
     UndoBody,
 )
-from cccount_dist.review.pace import ANSWERS_A_MINUTE, Pace
+from cccount_dist.review.pace import Pace
 from cccount_dist.review.pagefiles import page_files
 from cccount_dist.review.pictures import BusyError, Picture, Side
 from cccount_dist.review.points import shared_points
@@ -186,12 +185,6 @@ def _reviewing(desks: Desks, door: Door, watcher: Watcher, pace: Pace, bell: Bel
     answering = CapacityLimiter(16)  # threads that take answers in, whatever the others are busy with
     looking: Counter[str] = Counter()  # pictures that everybody waits for
 
-    def hold_up(who: str, count: int, *, changes: bool = False) -> None:
-        """Refuse what is more than a person does: the page sends it again later, and nothing is lost."""
-        if (wait := pace.wait(who, count, changes=changes)) > 0.0:
-            much = "changes of mind" if changes else f"answers: {ANSWERS_A_MINUTE} a minute are taken from one person"
-            raise HTTPException(429, f"too many {much}; wait a minute", headers={"Retry-After": str(math.ceil(wait))})
-
     def seat(request: Request, campaign: CampaignName) -> Seat:
         name = door.somebody(request)
         desk = desks.desk(campaign)
@@ -249,19 +242,19 @@ def _reviewing(desks: Desks, door: Door, watcher: Watcher, pace: Pace, bell: Bel
         if len(body) > MOST_ANSWERS:
             raise HTTPException(422, f"at most {MOST_ANSWERS} answers at once, not {len(body)}")
         given = [Response(a.question_id, a.value, at.who, a.seconds, a.id, clicks=a.clicks) for a in body]
-        hold_up(at.who, len(given))
+        pace.hold_up(at.who, len(given))
         if changed := await to_thread.run_sync(at.desk.changes, at.who, given, limiter=answering):
-            hold_up(at.who, changed, changes=True)
+            pace.hold_up(at.who, changed, changes=True)
         return await _stored(campaign, at.who, lambda: at.desk.answer(at.who, given, unseen=desks.pictures.lost))
 
     @router.post("/api/{campaign}/undo")
     async def undo(campaign: CampaignName, body: UndoBody, at: At) -> ReceiptInfo:
-        hold_up(at.who, 1, changes=True)
+        pace.hold_up(at.who, 1, changes=True)
         return await _stored(campaign, at.who, lambda: at.desk.undo(at.who, body.answer_id, id=body.id))
 
     @router.post("/api/{campaign}/flag")
     async def flag(campaign: CampaignName, body: FlagBody, at: At) -> ReceiptInfo:
-        hold_up(at.who, 1, changes=True)
+        pace.hold_up(at.who, 1, changes=True)
         return await _stored(campaign, at.who, lambda: at.desk.flag(at.who, body.item, body.reason, id=body.id))
 
     async def _stored(campaign: str, who: str, work: Callable[[], Receipt]) -> ReceiptInfo:

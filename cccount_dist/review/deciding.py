@@ -1,6 +1,5 @@
 """Contradictions are decided on the progress page, by a lead: corrections by hand, which stand above what people answered."""
 
-import math
 from collections.abc import Callable
 from typing import Annotated
 
@@ -46,8 +45,7 @@ def deciding(desks: Desks, door: Door, pace: Pace, answered: Callable[[str, int]
         return who
 
     def lead_in_time(who: Annotated[str, Depends(lead)]) -> str:
-        if (wait := pace.wait(who, 1, changes=True)) > 0.0:
-            raise HTTPException(429, "too many changes at once: go on in a moment", {"Retry-After": str(math.ceil(wait))})
+        pace.hold_up(who, changes=True)
         return who
 
     def individuals_of(campaign: CampaignName, _: Annotated[str, Depends(lead)]) -> Individuals:

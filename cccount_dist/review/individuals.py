@@ -4,7 +4,6 @@ A listing costs the collection and the answers, so one is made at a time, and no
 way of every answer: durable before they are acknowledged, and in the log of the campaign; where labels answer, people do not.
 """
 
-import math
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -169,8 +168,7 @@ def individuals_router(desks: Desks, door: Door, pace: Pace, answered: Callable[
 
     @router.post("/api/{campaign}/individuals")
     async def correct(campaign: CampaignName, body: CorrectionBody, who: Who) -> CorrectionInfo:
-        if (wait := pace.wait(who, 1, changes=True)) > 0.0:
-            raise HTTPException(429, "too many corrections; wait a minute", headers={"Retry-After": str(math.ceil(wait))})
+        pace.hold_up(who, changes=True)
 
         def work() -> CorrectionInfo:
             of = opened.get(campaign)

@@ -4,10 +4,13 @@ A person has so many answers at once and gets new ones with time. Taking back an
 reads the log later, and rarer: it has a measure of its own. Memory: two numbers a person.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+
+from fastapi import HTTPException
 
 ANSWERS_A_MINUTE = 600  # a fast person does 60, on sheets of 24 cells some hundred
 CHANGES_AT_ONCE = 240  # ten sheets of 24 cells, which is as far back as the page goes …
@@ -33,6 +36,11 @@ class Pace:
             self._left[person, changes] = (left - count if enough else left, now)
             return 0.0 if enough else (min(count, most) - left) * 60.0 / a_minute
 
+    def hold_up(self, person: str, count: int = 1, *, changes: bool = False) -> None:
+        """Take so many, or refuse the request: the page sends it again later, and nothing is lost."""
+        if (wait := self.wait(person, count, changes=changes)) > 0.0:
+            raise too_fast("changes" if changes else "answers", wait)
+
     def spend(self, person: str, count: int) -> None:
         """Take changes that turned out to be dearer than they looked from what the person may hand in next."""
         with self._lock:
@@ -40,4 +48,16 @@ class Pace:
             self._left[person, True] = (had - count, since)
 
 
-__all__ = ["ANSWERS_A_MINUTE", "CHANGES_AT_ONCE", "Pace"]
+def too_fast(what: str, seconds: float) -> HTTPException:
+    """The refusal of whoever sends more than a person does, the same everywhere; with the seconds after which to try again.
+
+    >>> refused = too_fast("answers", 2.5)
+    >>> refused.status_code, refused.detail, refused.headers
+    (429, 'too many answers in a minute: go on in 3 seconds', {'Retry-After': '3'})
+    """
+    wait = max(1, math.ceil(seconds))
+    unit = "second" if wait == 1 else "seconds"
+    return HTTPException(429, f"too many {what} in a minute: go on in {wait} {unit}", {"Retry-After": str(wait)})
+
+
+__all__ = ["ANSWERS_A_MINUTE", "CHANGES_AT_ONCE", "Pace", "too_fast"]

@@ -3,7 +3,6 @@
 The cookie holds the annotator's own token, so a restarted server knows everybody again and a removed annotator is out at once.
 """
 
-import math
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from fastapi import HTTPException, Request
 
 from cccount_dist.review.annotators import Annotators
 from cccount_dist.review.guard import LOOPBACK
+from cccount_dist.review.pace import too_fast
 
 COOKIE = "cccount_token"
 COOKIE_SECONDS = 30 * 24 * 3600
@@ -73,7 +73,7 @@ class Door:
     def refusal(self, address: str, reason: str) -> HTTPException:
         """What to tell whoever came with a wrong token: to wait, after some of them."""
         if (wait := self.attempts.failed(address)) > 0.0:
-            return HTTPException(429, "too many attempts: wait a minute", headers={"Retry-After": str(math.ceil(wait))})
+            return too_fast("attempts", wait)
         return HTTPException(401, reason)
 
     def somebody(self, request: Request) -> str:

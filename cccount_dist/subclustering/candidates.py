@@ -57,7 +57,7 @@ class Candidates:
     Parameters
     ----------
     vectors : (n, d) prepared rows; may be a memory map
-    order : the items in the order in which they become candidates (`candidate_order`)
+    order : the items in the order in which they become candidates (`candidate_order`); others are near nobody
     count : how many of them are candidates at first
     size : images of a subcluster
     lists : their nearest items, if they were found elsewhere already
@@ -68,6 +68,10 @@ class Candidates:
             raise InputError(f"size is {size}: a subcluster has 1 image or more")
         self._vectors = vectors
         self._order = order
+        self._among: NDArray[np.bool_] | None = None
+        if len(order) < len(vectors):
+            self._among = np.zeros(len(vectors), np.bool_)
+            self._among[order] = True
         self.size = size
         self.length = min(list_length(size), len(order) - 1)
         self._unit = unit(vectors.shape[1])
@@ -103,7 +107,7 @@ class Candidates:
 
     def _grow_to(self, count: int, lists: Lists | None = None) -> None:
         new = self._order[len(self.items) : count]
-        index, squared = nearest_items_on_all_cores(self._vectors, new, self.length) if lists is None else lists
+        index, squared = nearest_items_on_all_cores(self._vectors, new, self.length, self._among) if lists is None else lists
         self._place[new] = np.arange(len(self.items), count)
         self.items = self._order[:count]
         self.rows = whole_rows(np.asarray(self._vectors[self.items]))
@@ -139,4 +143,4 @@ class Candidates:
 
     def lists_of(self, items: Int64s, count: int) -> Lists:
         """Return the `count` nearest items of any items: one pass over the vectors."""
-        return nearest_items(self._vectors, items, min(count, len(self._order) - 1))
+        return nearest_items(self._vectors, items, min(count, len(self._order) - 1), self._among)

@@ -82,10 +82,14 @@ def whole_rows(vectors: Floats) -> Rows:
     return Rows(numbers, lengths)
 
 
-def blocks_of(vectors: Floats) -> Iterator[tuple[int, Rows]]:
-    """Yield the number of the first item of each block, and its rows."""
+def blocks_of(vectors: Floats, among: NDArray[np.bool_] | None = None) -> Iterator[tuple[int, Rows]]:
+    """Yield the number of the first item of each block, and its rows; of items that are not `among` these as without a vector."""
     for start in range(0, len(vectors), BLOCK_ITEMS):
-        yield start, whole_rows(np.asarray(vectors[start : start + BLOCK_ITEMS]))
+        rows = whole_rows(np.asarray(vectors[start : start + BLOCK_ITEMS]))
+        if among is not None:
+            others = ~among[start : start + BLOCK_ITEMS]
+            rows.numbers[others], rows.squares[others] = 0.0, _MISSING
+        yield start, rows
         forget_pages(vectors)
 
 
@@ -125,22 +129,24 @@ def _keep_nearest(
                 index[row, place] = start + column
 
 
-def nearest_items(vectors: Floats, items: Int64s, count: int) -> tuple[Int32s, Int32s]:
+def nearest_items(vectors: Floats, items: Int64s, count: int, among: NDArray[np.bool_] | None = None) -> tuple[Int32s, Int32s]:
     """Return for each of some items the `count` nearest others (m, count), nearest first, and their squared distances in whole
-    numbers. Where there are fewer others the rest is -1."""
+    numbers. Where there are fewer others the rest is -1. `among` (n,): which items there are to be near; None: all."""
     own = whole_rows(np.asarray(vectors[items]))
     index = np.full((len(items), count), -1, np.int32)
     squared = np.full((len(items), count), _MISSING, np.int32)
     if count:
-        for start, rows in blocks_of(vectors):
+        for start, rows in blocks_of(vectors, among):
             _keep_nearest(own.numbers @ rows.numbers.T, rows.squares, start, items, own.squares, index, squared)
     return index, squared
 
 
-def nearest_items_on_all_cores(vectors: Floats, items: Int64s, count: int) -> tuple[Int32s, Int32s]:
+def nearest_items_on_all_cores(
+    vectors: Floats, items: Int64s, count: int, among: NDArray[np.bool_] | None = None
+) -> tuple[Int32s, Int32s]:
     """Do the same, with a thread for each core."""
     pieces = [items[start : start + BLOCK_ROWS] for start in range(0, len(items), BLOCK_ROWS)]
     with one_thread(), ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-        found = list(threads.map(lambda piece: nearest_items(vectors, piece, count), pieces))
+        found = list(threads.map(lambda piece: nearest_items(vectors, piece, count, among), pieces))
     empty = np.empty((0, count), np.int32)
     return np.concatenate([empty, *(index for index, _ in found)]), np.concatenate([empty, *(squared for _, squared in found)])

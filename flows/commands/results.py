@@ -17,7 +17,7 @@ def report(
         float | None,
         typer.Option(
             metavar="P",
-            help="What a question costs, in your currency: every report then says what was spent.",
+            help="What a question costs, in your currency: reports then say what was spent.",
             show_default=False,
         ),
     ] = None,
@@ -60,15 +60,16 @@ def baselines(
         ),
     ] = None,
     budget: Annotated[
-        int | None, typer.Option(metavar="Q", help="Also group, with so many questions that labels answer.", show_default=False)
+        int | None, typer.Option(metavar="Q", help="Also group, with this many questions to the labels.", show_default=False)
     ] = None,
     size: Annotated[int | None, typer.Option(metavar="N", help="Also find N images of each class.", show_default=False)] = None,
     json_: Json = False,
 ) -> None:
     """Count without asking anybody: k-means at its elbow, mean-shift, connected components. To compare with; often far off.
 
-    Where the collection has labels it says how accurate k-means is with each number. With --budget the papers' active baselines
-    group the items, with --size the papers' baselines of subclustering find a few images of each class.
+    Where the collection has labels it says how accurate k-means is with each number. With --budget unique entity
+    estimation counts from questions, and the papers' active baselines group the items; with --size the papers' baselines of
+    subclustering find a few images of each class.
 
     Example: cccount baselines census --budget 600 --size 10
 

@@ -14,6 +14,7 @@ from cccount_dist.clustering.baselines.asking import Asker
 from cccount_dist.clustering.baselines.byname import BASELINES as GROUPINGS
 from cccount_dist.clustering.elbow import kmeans_elbow
 from cccount_dist.clustering.methods import check_clusters
+from cccount_dist.counting.baselines.entities import unique_entities
 from cccount_dist.counting.baselines.together import counts_without_people, kmeans_accuracy
 from cccount_dist.similarity.metrics import usable
 from cccount_dist.subclustering.byname import BASELINES as SUBCLUSTERINGS
@@ -30,11 +31,15 @@ Labels = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class CountedWithout:
-    """How many clusters a method sees without people; accuracy of k-means with that number, where there are labels."""
+    """How many clusters a method sees, without people unless it says how many questions it asked.
+
+    Accuracy is that of k-means with that number, where there are labels.
+    """
 
     method: str
     clusters: float
     accuracy: float | None = optional()
+    questions: int | None = optional()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,8 @@ class Compared(Outcome):
         lines = [f"{self.items:,} items; without asking anybody there seem to be:"]
         for row in self.counts:
             accuracy = "" if row.accuracy is None else f"  (k-means with it: accuracy {row.accuracy:.3f})"
-            lines.append(f"{row.clusters:>9,}  {row.method}{accuracy}")
+            asked = "" if row.questions is None else f", {row.questions:,} questions"
+            lines.append(f"{row.clusters:>9,}  {row.method}{asked}{accuracy}")
         lines += ["", "Told how many there are, with labels in the place of people:"] if self.groupings else []
         for group in self.groupings:
             measures = f"NMI {group.nmi:.3f}, ARI {group.ari:.3f}, JCC {group.jcc:.3f}, RWCP {group.rwcp:.3f}"
@@ -97,7 +103,8 @@ def baselines(
 ) -> Compared:
     """Return each method's count and, where the collection has labels, the truth and how good k-means is with that count.
 
-    With a budget the baselines that are told K group the items, with a size they find subclusters: both need labels.
+    With a budget unique entity estimation counts and the grouping baselines group the items, with a size they find subclusters:
+    both need labels.
     """
     opened = Workspace.open(workspace)
     require_for("baselines" if size is None else "baselines --size", opened)
@@ -116,6 +123,8 @@ def baselines(
     if labels is None or known is None:
         return Compared(items, rows, curve)
     counted, codes = np.ascontiguousarray(vectors[known]), labels[known]
+    if budget is not None:
+        rows.append(_entities(counted, codes, budget, seed))
     rows.append(CountedWithout("the labels", len(np.unique(codes))))
     rows = [replace(row, accuracy=kmeans_accuracy(counted, codes, float(row.clusters), seed=seed)) for row in rows]
     told = clusters or len(np.unique(codes))
@@ -133,6 +142,12 @@ def _check(known: NDArray[np.bool_] | None, clusters: int | None, budget: int | 
         raise InputError("--budget and --size need labels, which answer in the place of people: see `cccount init --labels`")
     if known is not None and clusters is not None:
         check_clusters(clusters, int(np.count_nonzero(known)))
+
+
+def _entities(vectors: Floats, labels: Labels, budget: int, seed: int) -> CountedWithout:
+    asker = Asker(lambda u, v: bool(labels[u] == labels[v]), budget)
+    clusters = round(unique_entities(vectors, asker, seed))
+    return CountedWithout("unique entity estimation", clusters, questions=asker.asked)
 
 
 def _grouped(name: str, vectors: Floats, labels: Labels, clusters: int, budget: int, seed: int) -> GroupedBy:

@@ -14,6 +14,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -518,6 +519,56 @@ def zarrs() -> Iterator[Case]:
         yield Case("vectors", f"zarr 2: {as_json(codec)}", older)
 
 
+APART = np.linalg.norm(GOOD[:, None] - GOOD[None], axis=2)  # what lies between six vectors
+PAIRED = {"u": [0, 0, 1, 2, 3, 4], "v": [1, 2, 3, 3, 4, 5], "distance": [1.0, 2.0, 1.5, 0.5, 3.0, 0.0]}
+GRAPH = {  # as scipy.sparse.save_npz writes it
+    "format": np.array(b"csr"), "shape": np.array([6, 6]), "data": np.array([1.0, 2.0, 3.0, 4.0, 5.0]),
+    "indices": np.array([1, 2, 3, 4, 5], np.int32), "indptr": np.array([0, 1, 2, 3, 4, 5, 5], np.int32),
+}  # fmt: skip
+
+
+def graph_bytes(**other: Any) -> bytes:
+    return npz_bytes(**{name: npy_bytes(array) for name, array in {**GRAPH, **other}.items()})
+
+
+def distances() -> Iterator[Case]:
+    """Distances in the place of vectors: a matrix, a sparse graph, pairs."""
+    for name, text in HEADERS.items():
+        yield Case("distances", f"npy: {name}", file("d.npy", npy_header(text)))
+        yield Case("distances", f"npz: {name}", file("d.npz", npz_bytes(format=npy_header(text), shape=npy_header(text))))
+    stored = {"npy": npy_bytes(APART), "npz": graph_bytes(), "parquet": table_bytes(pa.table(PAIRED))}
+    for ending, data in stored.items():
+        yield Case("distances", f"{ending}: empty", file(f"d.{ending}", b""))
+        for seed in range(12 * ROUNDS):
+            yield Case("distances", f"{ending}: flipped {seed}", file(f"d.{ending}", flipped(data, seed)))
+        yield from no_files("distances", f"d.{ending}")
+    for value in (np.nan, np.inf, -1.0, 1e308, 1e-320):
+        odd = APART.astype(np.float64)
+        odd[1, 2] = odd[2, 1] = value
+        yield Case("distances", f"npy: {value}", file("d.npy", npy_bytes(odd)))
+        yield Case("distances", f"npz: {value}", file("d.npz", graph_bytes(data=np.full(5, value))))
+    graphs: dict[str, dict[str, Any]] = {
+        "a shape without end": {"shape": np.array([2**62, 2**62])}, "a shape of one": {"shape": np.array([6])},
+        "an index beyond": {"indices": np.array([1, 2, 3, 4, 99], np.int32)}, "an index below": {"indices": np.array([-1] * 5)},
+        "ends that fall": {"indptr": np.array([0, 5, 2, 9, 4, 5, 5])}, "another format": {"format": np.array(b"none")},
+        "words": {"data": np.array(list("abcde"))}, "complex": {"data": np.ones(5, np.complex128)},
+        "a block": {"format": np.array(b"bsr")},
+        "no ends": {"indptr": np.zeros(0, np.int32)}, "halves": {"indices": np.array([0.5] * 5)},
+    }  # fmt: skip
+    for name, other in graphs.items():
+        yield Case("distances", f"npz: {name}", file("d.npz", graph_bytes(**other)))
+    columns: dict[str, pa.Array] = {
+        "without end": pa.array([2**62] * 6), "unsigned": pa.array([2**64 - 1] * 6, pa.uint64()), "lists": pa.array([[1]] * 6),
+        "words": pa.array(list("abcdef")), "no text": pa.array([b"\xff"] * 6, pa.binary()).view(pa.string()),
+        "nothing": pa.nulls(6), "times": pa.array([2**62] * 6, pa.timestamp("us")),
+        "no number": pa.array([float("nan")] * 6), "yes": pa.array([True] * 6),
+    }  # fmt: skip
+    for name, column in columns.items():
+        for where in PAIRED:
+            table = pa.table({**PAIRED, where: column})
+            yield Case("distances", f"parquet: {name} as {where}", file("d.parquet", table_bytes(table)))
+
+
 def zarr_metadata() -> Any:
     store = zarr.storage.MemoryStore()
     zarr.create_array(store, shape=GOOD.shape, chunks=(2, 4), dtype="f4")
@@ -641,7 +692,7 @@ def _tables(reader: str, rows: list[dict[str, Any]]) -> Iterator[Case]:
         yield Case(reader, f"csv: flipped {seed}", file("a.csv", flipped(plain.encode(), seed)))
         yield Case(reader, f"parquet: flipped {seed}", file("a.parquet", flipped(table, seed)))
     for value in (pa.array([[1], [2], [3]]), pa.array([{"a": 1}] * 3), pa.array([2**62] * 3, pa.timestamp("us")), pa.nulls(3)):
-        for column in ("question_id", "value", "u", "id_u"):
+        for column in [one for one in ("question_id", "value", "u", "id_u") if one in rows[0]] or rows[0]:
             odd = pa.Table.from_pylist(rows)
             place = odd.column_names.index(column) if column in odd.column_names else None
             odd = odd.append_column(column, value) if place is None else odd.set_column(place, column, value)
@@ -770,6 +821,49 @@ def places() -> Iterator[Case]:
         yield Case("places", f"csv: {name}", file("a.csv", f"place,latitude,longitude\nford,{cells}\n"))
 
 
+BURSTS = [{"id": f"image {n}", "burst": f"b{n // 2}"} for n in range(3)]
+CAMERAS = [{"camera": "ford", "opposite": "hill"}] * 3
+DEATHS = [{"name": ("Luna", "Ben")[n % 2], "died": f"2026-05-0{n + 2}"} for n in range(3)]
+
+
+def facts() -> Iterator[Case]:
+    """What time, place and tables say: bursts, cameras that stand opposite each other, deaths."""
+    for reader, rows in (("encounters", BURSTS), ("cameras", CAMERAS), ("deaths", DEATHS)):
+        for seed in range(10 * ROUNDS):
+            yield Case(reader, f"changed {seed}", file("a.json", as_json(mutated(rows, seed))))
+        yield from _tables(reader, rows)
+    days = {
+        "the last day": "9999-12-31",
+        "the first day": "0001-01-01",
+        "a zone": "9999-12-31T00:00:00-14:00",
+        "a day in words": "May",
+    }
+    for name, day in days.items():
+        yield Case("deaths", f"csv: {name}", file("a.csv", f"name,died\nLuna,{day}\n"))
+    yield Case(
+        "deaths", "parquet: a date", file("a.parquet", table_bytes(pa.table({"name": ["Luna"], "died": [date(2026, 5, 3)]})))
+    )
+    yield Case("encounters", "csv: one burst of all", file("a.csv", "id,burst\n" + "".join(f"image {n},1\n" for n in range(20))))
+    yield Case("cameras", "csv: itself", file("a.csv", "camera,opposite\nford,ford\n"))
+
+
+SIDED = [{"path": f"{n}.png", "id": f"i{n}", "side": ("left", "right", "both")[n]} for n in range(3)]
+
+
+def sides() -> Iterator[Case]:
+    """Which side of an animal pictures show, in a column of a manifest."""
+    for seed in range(10 * ROUNDS):
+        text = "\n".join(as_json(row) for row in mutated(SIDED, seed))
+        yield Case("manifest", f"sides: changed {seed}", with_pictures(file("m.jsonl", text)))
+    words = {"endless": "left" * 100_000, "half a character": "le\ud800ft", "zeros": "l\0", "both, twice": "both"}
+    for name, word in words.items():
+        rows = "".join(f'{n}.png,{n}#right,"{word}"\n' for n in range(2)) + "0.png,0#right#right,both\n"
+        yield Case("manifest", f"sides: {name}", with_pictures(file("m.csv", f"path,id,side\n{rows}")))
+    for kind in (pa.array([1, 2, 3]), pa.array([[1]] * 3), pa.array([True] * 3), pa.array([b"left", b"\xff", None])):
+        table = pa.table({"path": [f"{n}.png" for n in range(3)], "side": kind})
+        yield Case("manifest", f"sides: {kind.type}", with_pictures(file("m.parquet", table_bytes(table))))
+
+
 JOB = """workspace = "census"
 [collection]
 images = "photos"
@@ -848,4 +942,7 @@ READERS: dict[str, Callable[[], Iterator[Case]]] = {
     "catalogues": catalogues,
     "packages": packages,
     "places": places,
+    "facts": facts,
+    "distances": distances,
+    "sides": sides,
 }

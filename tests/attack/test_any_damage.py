@@ -4,6 +4,7 @@ The corpus (`corpus.py`) has hostile files that somebody thought of; here hypoth
 """
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -24,14 +25,19 @@ from storage.identity import read_identity
 from storage.settings import Goal, Settings
 from storage.tokens import read_tokens
 from tests.attack.corpus import (
+    APART,
     COCO,
     GOLD,
     GOOD,
     JOB,
+    KNOWN,
     PACK,
+    PAIRED,
+    ROUNDS,
     _tar,
     as_json,
     camtraps,
+    graph_bytes,
     npy_bytes,
     npz_bytes,
     picture,
@@ -40,7 +46,10 @@ from tests.attack.corpus import (
 from tests.attack.test_hostile_files import READ
 from tests.review.campaigns import make_folder, pairs
 
-QUICK = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
+# As with the corpus: CCCOUNT_ATTACK=20 in the environment tries twenty times as many.
+QUICK = settings(
+    max_examples=20 * ROUNDS, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None
+)
 Read = Callable[[Path, Path], object]
 Edits = list[tuple[float, int, bytes]]
 
@@ -73,6 +82,9 @@ ROWS = [{"question_id": n, "u": n, "v": n + 6, "value": 1.0, "annotator": "ana"}
 STUDIO = [{"id": 1, "data": {"question_id": 0}, "annotations": [{"id": 7, "result": [{"value": {"choices": ["same"]}}]}]}]
 TOKENS = json.dumps({"ana": {"salt": "00" * 16, "digest": "00" * 32}}).encode()
 PROFILE = b"kind = 'local'\nwait_seconds = 60\n[cluster]\nn_workers = 2\n[adapt]\nminimum = 1\n"
+WILDLIFE = b"path,identity,orientation\nx/image 0,Luna,left\nx/image 1,Ben,right\nx/image 2,unknown,\n"
+OBSERVED = b"observationID,mediaID,individualID\nimage 0,m0,Luna\nimage 1,m1,\n"
+SIDES = b"path;id;side\n0.png;a;left\n1.png;b;both\n2.png;c;R\n"
 PREFECT = b"active = 'here'\n[profiles.here]\nPREFECT_API_URL = 'http://127.0.0.1:4200/api'\n"
 
 
@@ -103,6 +115,9 @@ SEEDS: dict[str, tuple[str, bytes, Read]] = {
     "vectors: npy": ("x.npy", npy_bytes(GOOD), READ["vectors"]),
     "vectors: npz": ("x.npz", npz_bytes(x=npy_bytes(GOOD), y=npy_bytes(np.arange(6))), READ["vectors"]),
     "vectors: parquet": ("x.parquet", table_bytes(pa.table({"v": GOOD.tolist()})), READ["vectors"]),
+    "distances: npy": ("d.npy", npy_bytes(APART), READ["distances"]),
+    "distances: npz": ("d.npz", graph_bytes(), READ["distances"]),
+    "distances: parquet": ("d.parquet", table_bytes(pa.table(PAIRED)), READ["distances"]),
     "labels: npy": ("y.npy", npy_bytes(np.arange(6)), READ["labels"]),
     "labels: csv": ("y.csv", b"label\n" + b"a\nb\n" * 3, READ["labels"]),
     "labels: parquet": ("y.parquet", table_bytes(pa.table({"label": list("ababab")})), READ["labels"]),
@@ -113,6 +128,15 @@ SEEDS: dict[str, tuple[str, bytes, Read]] = {
     "answers: Label Studio": ("a.json", as_json(STUDIO).encode(), READ["answers"]),
     "gold: json": ("g.json", as_json(GOLD).encode(), READ["gold"]),
     "gold: csv": ("g.csv", b"u,v,value\n0,6,1\n1,7,0\n", READ["gold"]),
+    "catalogue: table": ("a.json", as_json(KNOWN).encode(), READ["catalogue"]),
+    "catalogue: wildlife-datasets": ("a.csv", WILDLIFE, READ["catalogue"]),
+    "catalogue: pairs u, v": ("a.csv", b"id_u,id_v,value\nimage 6,image 7,same\nimage 8,image 9,0\n", READ["catalogue"]),
+    "catalogue: Camtrap DP": ("observations.csv", OBSERVED, lambda path, home: READ["catalogue"](path.parent, home)),
+    "places": ("a.csv", b"place,latitude,longitude,start\nford,-3.5,29.8,2026-01-01\n", READ["places"]),
+    "facts: bursts": ("a.csv", b"id,burst\nimage 0,1\nimage 1,1\nimage 2,2\n", READ["encounters"]),
+    "facts: cameras": ("a.csv", b"camera,opposite\nford,hill\n", READ["cameras"]),
+    "facts: deaths": ("a.csv", b"name,died\nLuna,2026-05-03\nBen,9999-12-31\n", READ["deaths"]),
+    "collection: sides": ("m.csv", SIDES, READ["manifest"]),
     "run file": ("job.toml", JOB.encode(), READ["job"]),
     "annotators.json": ("annotators.json", TOKENS, text_reader(read_tokens)),
     "compute profile": ("p.toml", PROFILE, lambda path, _: Profile.read(str(path))),
@@ -136,6 +160,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder beside a campaign that takes answers, as `READ` expects it."""
     root = tmp_path_factory.mktemp("damage")
     make_folder(root / "asked", pairs(6), items=20)
+    picture(root / "asked.png")
     return root
 
 
@@ -148,7 +173,7 @@ def test_any_damage_to_a_whole_file_is_explained(home: Path, reader: str, edits:
     place = Path(tempfile.mkdtemp(dir=home))
     try:
         for number in range(3):
-            picture(place / f"{number}.png")
+            os.link(home / "asked.png", place / f"{number}.png")
         (place / name).write_bytes(damaged(whole, edits))
         assert complaint(lambda: read(place / name, place)) is None
     finally:

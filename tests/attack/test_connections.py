@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.gallery import pairs_of, start_campaign
 from flows.serving import connections as limits
-from flows.serving.connections import Accepted, Connections
+from flows.serving.connections import Accepted, Connections, bounded, listening
 from flows.serving.logs import LINES, WINDOW_SECONDS, Bounded
 from storage.workspace import Workspace
 from tests.attack.server import allow_files, answer_for, ends_by, most, review, slowness
@@ -101,7 +101,6 @@ def test_half_a_header_and_half_a_body_have_their_time(
 ) -> None:
     import uvicorn
 
-    from flows.serving.connections import bounded, listening
     from tests.servers import free_port
 
     for name in ("HEADER_SECONDS", "BODY_SECONDS"):
@@ -152,6 +151,14 @@ def test_half_a_header_and_half_a_body_have_their_time(
     finally:
         server.should_exit = True
         thread.join(30)
+
+
+def test_the_second_part_of_a_response_does_not_wait_for_the_first_to_arrive() -> None:
+    """Without `TCP_NODELAY` each answer to somebody who is quick takes 44 ms, whatever the server does."""
+    with listening(socket.create_server(("127.0.0.1", 0))) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        accepted.close()
 
 
 def made(table: Connections, address: str) -> tuple[Accepted, bool]:

@@ -1,31 +1,41 @@
 """Hostile files for every reader and importer: what comes out is a result or one of our errors in one line, and nothing hangs."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from cccount_dist.embedding.images import UnreadableImageError, load_image
+from flows.exchange import facts
 from flows.exchange.catalogue import import_catalogue
 from flows.exchange.export import export
 from flows.exchange.places import read_places
 from flows.stages.jobfile import Job
+from storage.collection import collection_table
 from storage.errors import CccountError
+from storage.workspace import Workspace
 from tests.attack.corpus import (
+    BURSTS,
+    CAMERAS,
     COCO,
+    DEATHS,
     GOLD,
     GOOD,
     JOB,
     KNOWN,
     NO_FILES,
     PACK,
+    PAIRED,
     PLACES,
     READERS,
     Case,
     as_json,
     file,
     npy_bytes,
+    table_bytes,
     with_pictures,
 )
 from tests.flows.calls import import_answers, import_gold, initialise
@@ -48,6 +58,19 @@ def label(given: Path, home: Path) -> None:
     initialise(str(home / "ws"), embeddings=str(home / "good.npy"), labels=str(given))
 
 
+def dated(home: Path) -> str:
+    """The place of a workspace whose pictures have times, places and names."""
+    place = home.parent / "dated"
+    if not place.exists():
+        moments = [datetime(2026, 5, 1 + item, tzinfo=UTC) for item in range(20)]
+        groups = [("ford", "hill")[item % 2] for item in range(20)]
+        Workspace.create(place, collection_table([f"image {item}" for item in range(20)], group=groups, taken_at=moments))
+        names = "".join(f"image {item},{('Luna', 'Ben')[item % 2]}\n" for item in range(6))
+        (home.parent / "names.csv").write_text(f"id,name\n{names}")
+        import_catalogue(str(place), str(home.parent / "names.csv"))
+    return str(place)
+
+
 def asked(root: Path) -> None:
     """A workspace with a campaign whose questions people answer, and one with groups."""
     add_campaign(make_folder(root / "asked", pairs(6), items=20).workspace, "groups", [item // 4 for item in range(20)])
@@ -58,12 +81,16 @@ READ: dict[str, Callable[[Path, Path], None]] = {
     "manifest": init("manifest"),
     "images": init("images"),
     "vectors": init("embeddings"),
+    "distances": init("distances"),
     "labels": label,
     "answers": lambda given, home: void(import_answers(str(home.parent / "asked"), "c", str(given))),
     "gold": lambda given, home: void(import_gold(str(home.parent / "asked"), str(given))),
     "job": lambda given, _: void(Job.from_file(given)),
     "catalogue": lambda given, home: void(import_catalogue(str(home.parent / "asked"), str(given))),
     "places": lambda given, _: void(read_places(given)),
+    "encounters": lambda given, home: void(facts.encounters(dated(home), str(given))),
+    "cameras": lambda given, home: void(facts.cameras(dated(home), str(given))),
+    "deaths": lambda given, home: void(facts.deaths(dated(home), str(given))),
     "package": lambda given, home: void(
         export(str(home.parent / "asked"), "camtrap-dp", str(home / "out"), campaign="groups", package=str(given))
     ),
@@ -104,12 +131,16 @@ WHOLE: dict[str, Case] = {
     "manifest": Case("manifest", "whole", with_pictures(file("m.csv", "path;id\n0.png;a\n1.png;b\n"))),
     "images": Case("images", "whole", with_pictures(lambda folder: folder)),
     "vectors": Case("vectors", "whole", file("x.npy", npy_bytes(GOOD))),
+    "distances": Case("distances", "whole", file("d.parquet", table_bytes(pa.table(PAIRED)))),
     "labels": Case("labels", "whole", file("y.csv", "label\n" + "a\nb\n" * 3)),
     "answers": Case("answers", "whole", file("a.json", as_json(PACK))),
     "gold": Case("gold", "whole", file("a.json", as_json(GOLD))),
     "job": Case("job", "whole", file("job.toml", JOB)),
     "catalogue": Case("catalogue", "whole", file("a.json", as_json(KNOWN))),
     "places": Case("places", "whole", file("a.json", as_json(PLACES))),
+    "encounters": Case("encounters", "whole", file("a.json", as_json(BURSTS))),
+    "cameras": Case("cameras", "whole", file("a.json", as_json(CAMERAS))),
+    "deaths": Case("deaths", "whole", file("a.json", as_json(DEATHS))),
     "package": next(case for case in READERS["packages"]() if case.name == "whole"),
 }
 

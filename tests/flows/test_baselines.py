@@ -27,6 +27,9 @@ def test_every_count_without_people_is_shown_with_what_k_means_makes_of_it(works
 def test_baselines_that_are_told_k_are_measured_beside_each_other(workspace: Path) -> None:
     done = cccount("baselines", workspace, "--budget", "60", "--size", "4", "--json")
     assert done.code == 0, done.err
+    asked = {row["method"]: row["questions"] for row in done.json["counts"] if "questions" in row}
+    assert list(asked) == ["unique entity estimation"]
+    assert asked["unique entity estimation"] <= 60
     groups = {row["method"]: row for row in done.json["groupings"]}
     assert list(groups) == ["random-p", "random-s", "ffqs", "npu", "urasc", "cobra"]
     assert all(row["questions"] <= 60 and 0.0 < row["jcc"] <= row["rwcp"] + 1 for row in groups.values())

@@ -2,14 +2,20 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from cccount_dist.individuals.census import Individuals
 from cccount_dist.individuals.sides import set_side
 from cccount_dist.kinds.cluster.options import ClusterOptions
 from cccount_dist.kinds.count.options import CountOptions
+from cccount_dist.kinds.subcluster.options import SubclusterOptions
+from cccount_dist.sampling.methods import METHODS
 from storage.campaigns import CampaignFolder
+from storage.errors import InputError
+from storage.schema import SUBCLUSTERS
 from storage.workspace import Workspace
 from tests.flows import calls
 from tests.flows.conftest import cccount
@@ -42,22 +48,89 @@ def workspace(sided: Path, tmp_path: Path) -> Path:
     return tmp_path / "ws"
 
 
-@pytest.mark.parametrize("method", ["placing", "evidence", "catalogue"])
+def questions_of(place: str, campaign: str) -> list[tuple[int, int]]:
+    return [(row["u"], row["v"]) for row in CampaignFolder(Workspace.open(place), campaign).log.questions().to_pylist()]
+
+
+def keeps_sides(place: str, campaign: str) -> bool:
+    """Whether questions were asked, and none of them about two sides."""
+    sides, asked = Workspace.open(place).collection().sides(), questions_of(place, campaign)
+    return bool(asked) and all(sides[u] == sides[v] for u, v in asked)
+
+
+@pytest.mark.parametrize("method", ["placing", "sheets", "evidence", "catalogue"])
 def test_no_question_is_about_two_sides_and_each_side_is_counted(method: str, workspace: Path) -> None:
     place = str(workspace)
-    if method == "placing":
-        found = calls.count(place, "c", CountOptions(oracle="labels", budget=800))
+    if method in ("placing", "sheets"):
+        found = calls.count(place, "c", CountOptions(oracle="labels", budget=800, method=method))
     else:
         found = calls.cluster(place, "c", ClusterOptions(oracle="labels", budget=800, method=method))
-    opened = Workspace.open(place)
-    sides = opened.collection().sides()
-    asked = CampaignFolder(opened, "c").log.questions().to_pylist()
-    assert asked
-    assert all(sides[row["u"]] == sides[row["v"]] for row in asked)
+        assert found["ari"] == 1.0  # of each side by itself
+    assert keeps_sides(place, "c")
     assert found["sides"]["left"]["estimate"] == 12
     assert found["sides"]["right"]["estimate"] == 10
     animals = found["sides"]["animals"]
     assert (animals["least"], animals["most"], animals["joined"], animals["estimate"]) == (12, 22, 0, None)
+    assert len(Individuals.open(place, "c").census().individuals) == 22
+
+
+KINDS: dict[str, Any] = {
+    "count": (calls.count, CountOptions),
+    "cluster": (calls.cluster, ClusterOptions),
+    "subcluster": (calls.subcluster, SubclusterOptions),
+}
+OURS = sorted(
+    f"{one.kind}/{one.name}" for one in METHODS if one.kind in KINDS and one.build.__module__.startswith("cccount_dist.")
+)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_method_of_every_kind_keeps_sides_apart_or_says_before_it_begins_that_it_cannot(name: str, workspace: Path) -> None:
+    place, declared = str(workspace), METHODS.get(name)
+    run, options = KINDS[declared.kind]
+    clusters = {"clusters": 12} if "clusters" in declared.needs else {}
+    given = options(oracle="labels", budget=40, method=declared.name, **clusters)
+    if "degrees" in declared.needs:
+        with pytest.raises(InputError, match=r"cannot keep the sides of animals apart: use --method placing, .*--sides together"):
+            run(place, "c", given)
+        assert "c" not in Workspace.open(place).campaigns()
+    else:
+        run(place, "c", given)
+        assert keeps_sides(place, "c")
+
+
+def test_subclusters_are_of_one_side_and_each_side_has_as_many_as_the_count_says(workspace: Path) -> None:
+    place = str(workspace)
+    calls.count(place, "census", CountOptions(oracle="labels", budget=800))
+    shown = cccount("subcluster", workspace, "--size", "3", "--oracle", "labels", "--budget", "300")
+    assert "K = 12 (left), 10 (right) from the campaign 'census'" in shown.out
+    assert "By side: left 12, right 10. Pictures of different sides were not compared." in shown.out
+    assert keeps_sides(place, "subcluster")
+    table = CampaignFolder(Workspace.open(place), "subcluster").read_table(SUBCLUSTERS).to_pydict()
+    sides, labels = Workspace.open(place).collection().sides(), Workspace.open(place).collection().labels()
+    assert labels is not None
+    shows: dict[int, set[tuple[str | None, int]]] = {}
+    for item, number in zip(table["item"], table["subcluster"], strict=True):
+        shows.setdefault(number, set()).add((sides[item], int(labels[item])))
+    assert all(len(classes) == 1 for classes in shows.values())
+    assert len(set.union(*shows.values())) == 22  # every animal's every side, once
+    (workspace / "known.csv").write_text("id,name\n0,Luna\n3,Luna\n")  # two sides of one animal are no surplus
+    assert cccount("catalogue", "import", workspace, "--file", workspace / "known.csv").code == 0
+    again = calls.advance(place, "subcluster")
+    assert (again["subclusters"], again["of_side"]) == (22, {"left": 12, "right": 10})
+    calls.subcluster(place, "all", SubclusterOptions(clusters=12, size=3, oracle="labels", budget=300, sides="together"))
+    assert not keeps_sides(place, "all")
+
+
+def test_a_campaign_that_cannot_keep_sides_apart_says_what_to_do_when_pictures_get_sides(workspace: Path) -> None:
+    place, opened = str(workspace), Workspace.open(str(workspace))
+    sides = opened.collection().sides()
+    every = list(range(len(sides)))
+    set_side(opened, every, None)
+    calls.count(place, "old", CountOptions(oracle="labels", budget=40, method="nis"))
+    set_side(opened, [item for item in every if sides[item] == "left"], "left")
+    with pytest.raises(InputError, match=r"campaign 'old' cannot go on: nis .* start another campaign with --campaign NAME"):
+        calls.count(place, "old", CountOptions(oracle="labels", budget=80, method="nis"))
 
 
 def test_what_joins_sides_narrows_the_bounds_and_status_and_report_say_it(workspace: Path, tmp_path: Path) -> None:

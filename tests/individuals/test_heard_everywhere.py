@@ -9,6 +9,7 @@ from cccount_dist.campaign.adoption import OtherCampaign
 from cccount_dist.counting.corrected import corrected
 from cccount_dist.counting.result import CountResult
 from cccount_dist.counting.sided import SidedCount
+from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.ledger import Ledger, is_flag
 from cccount_dist.sampling.sided import Part
 from tests.individuals.made import add_campaign, make_census
@@ -77,4 +78,19 @@ def test_the_errors_of_two_sides_add_up_as_those_of_independent_counts_do() -> N
     assert (round(found.low, 3), round(found.high, 3)) == (4.586, 8.828)
     assert (found.details["side: left"], found.details["side: right_high"], found.details["side: other"]) == (3.0, 4.0, 1.0)
     assert both.partition() == [[0], [1], [2], [3], [4], [5]]
-    assert both.kept_to([(0, 1, 1.0), (2, 3, 1.0)]).estimate == 5.0
+    assert both.kept_to(Constraints(), [(0, 1, 1.0), (2, 3, 1.0)]).estimate == 5.0
+
+
+def test_a_side_of_few_pictures_is_known_when_they_are_settled_and_groups_that_were_searched_for_move_by_one() -> None:
+    class Silent(_Told):
+        def result(self) -> CountResult:
+            return CountResult(None, 1.0, 2.0, 0.95, 0, 0)
+
+    both = SidedCount([Part("left", np.array([0, 1]), Silent([])), Part("right", np.array([2]), None)], 3, 0.95)  # type: ignore[arg-type]
+    known = Constraints()
+    assert both.kept_to(known).estimate is None
+    known.add(0, 1, 1.0, "a")
+    assert (both.kept_to(known).estimate, both.kept_to(known).low, both.kept_to(known).high) == (2.0, 2.0, 2.0)
+    searched = CountResult(5.0, 4.0, 9.0, 0.95, 10, 20, certain_low=4.0, details={"drawn": 6.0})
+    fewer = corrected(searched, [[0, 1], [2], [3], [4]], [(1, 2, 1.0)], 100)
+    assert (fewer.estimate, fewer.low, fewer.high, fewer.certain_low) == (4.0, 3.0, 8.0, 3.0)

@@ -67,6 +67,7 @@ class Served:
         self.app = make_app(desks, Door(Annotators(self.workspace), local=self.local), Unattended())
         self.server = uvicorn.Server(uvicorn.Config(self.app, log_level="error", timeout_graceful_shutdown=1))
         listener = socket.create_server(("127.0.0.1", self.port))
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as the real one has it
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [listener]}, daemon=True)
         self.thread.start()
 

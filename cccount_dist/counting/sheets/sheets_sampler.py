@@ -21,6 +21,7 @@ from cccount_dist.clustering.catalogue.sheet import Sheet
 from cccount_dist.clustering.catalogue.sheet_sampler import SheetSampler
 from cccount_dist.clustering.catalogue.space import base_of
 from cccount_dist.clustering.catalogue.state import State
+from cccount_dist.counting.corrected import SEARCHED
 from cccount_dist.counting.intervals import check_level
 from cccount_dist.counting.order import random_order
 from cccount_dist.counting.population import Population
@@ -93,7 +94,7 @@ class SheetsSampler(SheetSampler[CountResult]):
         details = {
             "items_placed": float(placed),
             "items_set_aside": float(found.left),
-            "drawn": float(found.drawn),
+            SEARCHED: float(found.drawn),
             "stop_low": stop_low,
             "stop_high": said.stop[1],
             "false_splits": parts,
@@ -105,6 +106,11 @@ class SheetsSampler(SheetSampler[CountResult]):
         known = dict(zip(sizes[0].tolist(), sizes[1].tolist(), strict=True))
         certain = max(float(seen) - np.ceil(parts) - loose, 1.0)
         return CountResult(said.estimate, low, said.high, self._level, placed, answered, certain, details, known)
+
+    def partition(self) -> list[list[int]]:
+        """Return the groups that were found, each with its items; items that no sheet was about are in none."""
+        clusters = self._look().book.clusters
+        return [self._present[clusters.members[group]].tolist() for group in clusters.live.tolist()]
 
     def _chosen(self, state: State) -> tuple[State, Sheet | None]:
         return state, choose(state, self._order, counting=True)

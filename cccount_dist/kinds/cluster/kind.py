@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cccount_dist.campaign.kind import CampaignKind
 from cccount_dist.campaign.noun import GROUP, noun_of, whole, whole_range
 from cccount_dist.campaign.progress import Progressing, silent
+from cccount_dist.campaign.sideclusters import said
 from cccount_dist.clustering.methods import KIND, check_collection
 from cccount_dist.kinds.cluster.options import ClusterOptions
 from cccount_dist.kinds.cluster.outcome import Against, ClusterOutcome
@@ -78,17 +79,21 @@ class ClusterKind(CampaignKind[ClusterOptions]):
         if counted is None:
             return options, None
         low, high = whole_range(counted.low, counted.high)
+        told = counted.told(options.sides)
+        by_side = told.get("clusters_of_sides")
+        clusters = counted.clusters if by_side is None else said(str(by_side))
         note = (
-            f"--clusters was not given: K = {counted.clusters} is the estimate of the count campaign {counted.campaign!r} "
-            f"({low:,} to {high:,} at level {counted.level:g}, from {counted.answers:,} answers)"
+            f"--clusters was not given: K = {clusters} is the estimate of the count campaign {counted.campaign!r} "
+            f"({low:,} to {high:,} at level {counted.level:g}{'' if by_side is None else ', all sides'}, "
+            f"from {counted.answers:,} answers)"
         )
-        return replace(options, clusters=counted.clusters, clusters_from=counted.campaign), note
+        return replace(options, **told), note
 
     def check(self, options: ClusterOptions, inputs: "Inputs") -> None:
-        check_collection(options.chosen, options.clusters, inputs.countable)
+        check_collection(options.chosen, options.clusters, inputs.most_of_a_side)
 
     def prepare(self, folder: "CampaignFolder", inputs: "Inputs", cluster: "Cluster") -> None:
-        if find_method(self.name, folder.settings().method).consensus:
+        if find_method(self.name, folder.settings().method).consensus and inputs.sides is None:
             from cccount_dist.kinds.cluster.consensus import prepare_consensus
             from cccount_dist.kinds.cluster.runner import grouping_inputs
 
@@ -124,6 +129,7 @@ class ClusterKind(CampaignKind[ClusterOptions]):
             clusters_from=None if from_count is None else str(from_count),
             questions=reached.questions,
             inferred=reached.inferred,
+            carried=reached.carried or None,
             state=reached.state,
             labels=f"{folder.workspace.location}/{folder.prefix}/results/labels.parquet",
             pending=reached.pending,

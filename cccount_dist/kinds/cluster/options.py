@@ -28,7 +28,8 @@ class ClusterOptions(CampaignOptions):
     clusters: Annotated[
         int | None,
         Option(
-            "How many groups. hacc takes a count's estimate if it is not told.", metavar="K", least=1, rule="at least 1",
+            "How many groups; of each side, where pictures show sides. If none is given, hacc takes the estimate of a count.",
+            metavar="K", least=1, rule="at least 1",
         ),
     ] = None  # fmt: skip
     budget: Annotated[int, BUDGET] = 600
@@ -59,6 +60,7 @@ class ClusterOptions(CampaignOptions):
     prior: Annotated[float | None, PRIOR] = None
     repeats: Annotated[int | None, REPEATS] = None
     clusters_from: Annotated[str | None, Option("The count campaign that K was taken from.", hidden=True)] = None
+    clusters_of_sides: Annotated[str | None, Option("What it says of each side.", hidden=True)] = None
 
     def __post_init__(self) -> None:
         CampaignOptions.__post_init__(self)
@@ -66,7 +68,7 @@ class ClusterOptions(CampaignOptions):
             self.check_method(self.chosen)
 
     def is_of_kind(self, parameter: str) -> bool:
-        return parameter in ("clusters", "clusters_from", "sides")
+        return parameter in ("clusters", "clusters_from", "clusters_of_sides", "sides")
 
     def check_method(self, method: Method) -> None:
         CampaignOptions.check_method(self, method)

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from cccount_dist.campaign.inputs import Inputs, neighbor_lists
 from cccount_dist.campaign.runner import CampaignRunner, State
+from cccount_dist.campaign.sideclusters import clusters_of
 from cccount_dist.campaign.sidewords import SIDES_FILE
 from cccount_dist.clustering.agreement import ari, entropy, jcc, nmi, rwcp
 from cccount_dist.clustering.methods import GroupingInputs, grouping_method, make_grouper, without_vectors
 from cccount_dist.clustering.respecting import respecting
 from cccount_dist.clustering.result import Grouping, Previewing, numbered
 from cccount_dist.clustering.sided import SidedGroups
-from cccount_dist.individuals.sides import side_figures
 from cccount_dist.kinds.cluster.outweighed import outweighed, said_outweighed, settled_by_people
 from cccount_dist.report.measured import measured_columns
 from cccount_dist.sampling.checked import CheckedAnswers
@@ -83,7 +83,11 @@ class ClusterRunner(CampaignRunner[Grouping]):
     @cached_property
     def _of_sides(self) -> dict[str, tuple[NDArray[np.int64], GroupingInputs]]:
         """The items of each side, and what its sampler is made from; nothing where sides are not kept apart."""
-        return {side: (items, of_side(self._given, items)) for side, items in self.inputs.by_side().items()}
+        by_count, found = self.settings.parameters.get("clusters_of_sides"), {}
+        for side, items in self.inputs.by_side().items():
+            told = clusters_of(side, len(items), self._given.clusters, by_count)
+            found[side] = items, replace(of_side(self._given, items), clusters=told)
+        return found
 
     def beside(self, row: LoggedAnswer) -> Sequence[Answer]:
         """Gold answers tell a sampler that wants them how often people are wrong; the result of the others says so.
@@ -129,7 +133,8 @@ class ClusterRunner(CampaignRunner[Grouping]):
 
     def write_results(self, state: State, result: Grouping) -> None:
         collection = self.folder.workspace.collection()
-        mutual, rand = agreement(result, collection.labels())
+        classes = self.inputs.classes(collection.labels())
+        mutual, rand = agreement(result, classes)
         row = {
             "answers": self.ledger.position,
             "questions": self.ledger.questions,
@@ -138,7 +143,7 @@ class ClusterRunner(CampaignRunner[Grouping]):
             "entropy": entropy(result.labels),
             "nmi": mutual,
             "ari": rand,
-            **_of_pairs_and_items(result, collection.labels(), at_rest=state != "running"),
+            **_of_pairs_and_items(result, classes, at_rest=state != "running"),
             "warning": result.warning,
             "against": len(result.against),
             "expected_classes": result.expected_classes,
@@ -150,8 +155,11 @@ class ClusterRunner(CampaignRunner[Grouping]):
         if state != "running":  # labels of a step that goes on at once would only be overwritten
             columns = {"item": np.arange(collection.items), "id": list(collection.ids), "cluster": result.labels}
             self.folder.write_table(LABELS, pa.table(columns, schema=LABELS.schema))
-            if self.inputs.sides is not None and (found := side_figures(self.folder)) is not None:
-                self.folder.write_result(SIDES_FILE, found.stored())
+            if self.inputs.sides is not None:
+                from cccount_dist.individuals.sides import side_figures  # it counts, and counting takes a while to load
+
+                if (found := side_figures(self.folder)) is not None:
+                    self.folder.write_result(SIDES_FILE, found.stored())
             self.folder.write_table(NEXT, pa.Table.from_pylist(self._next(), schema=NEXT.schema))
 
     def _next(self) -> list[dict[str, object]]:
@@ -164,8 +172,8 @@ def grouping_inputs(folder: CampaignFolder, inputs: Inputs) -> GroupingInputs:
     """Return what the sampler of a campaign is made from."""
     settings = folder.settings()
     given = dict(settings.parameters)
-    given.pop("clusters_from", None)  # where K was taken from is for people
-    given.pop("sides", None)
+    for name in ("clusters_from", "clusters_of_sides", "sides"):  # where K was taken from is for people, and sides for the runner
+        given.pop(name, None)
     clusters = given.pop("clusters", None)
     told = None if clusters is None else int(clusters)
     if "vectors" not in grouping_method(settings.method).needs_of(given):

@@ -64,7 +64,7 @@ class CountRunner(CampaignRunner[CountResult]):
     def make_sampler(self) -> Sampler[CountResult]:
         if self.inputs.sides is None:
             return self._counter(self.inputs.degree)
-        check_sided(counting_method(self.settings.method))
+        check_sided(counting_method(self.settings.method), self.folder.name)
         parts = [
             Part(side, items, self._counter(degree, items) if len(items) > 1 else None)
             for side, (items, degree) in self._of_sides.items()
@@ -134,12 +134,14 @@ class CountRunner(CampaignRunner[CountResult]):
 
     def _kept_to_corrections(self) -> CountResult:
         """The sampler's estimate, where people corrected what it saw together."""
-        if not (self.ledger.constraints.corrected and isinstance(self.sampler, Placed)):
-            return self.sampler.result()
-        links = [(u, v, value) for u, v, value, name in self.ledger.constraints.links() if not name.startswith(f"{EPOCH}-")]
-        if isinstance(self.sampler, SidedCount):
-            return self.sampler.kept_to(links)
-        return corrected(self.sampler.result(), self.sampler.partition(), links, self.countable)
+        known, sampler = self.ledger.constraints, self.sampler
+        said = known.links() if known.corrected else []
+        links = [(u, v, value) for u, v, value, name in said if not name.startswith(f"{EPOCH}-")]
+        if isinstance(sampler, SidedCount):
+            return sampler.kept_to(known, links)
+        if not (known.corrected and isinstance(sampler, Placed)):
+            return sampler.result()
+        return corrected(sampler.result(), sampler.partition(), links, self.countable)
 
     def found_so_far(self) -> dict[str, float] | None:
         last, written = self.folder.last_row(ESTIMATES), self.folder.read_result(DETAILS)

@@ -39,6 +39,7 @@ class SubclusterKind(CampaignKind[SubclusterOptions]):
     shown = ("subclusters", "sjc", "coverage", "purity")
     report_name = "browse.html"
     refreshes_report = False
+    keeps_sides = True
 
     @property
     def course(self) -> "TableSpec":
@@ -64,17 +65,17 @@ class SubclusterKind(CampaignKind[SubclusterOptions]):
                 f"how many classes are there? Give --clusters K, or run `cccount count {workspace.location}` first: "
                 "it has no count campaign with an estimate"
             )
-        return replace(options, clusters=counted.clusters, clusters_from=counted.campaign), None
+        return replace(options, **counted.told(options.sides)), None
 
     def check(self, options: SubclusterOptions, inputs: "Inputs") -> None:
         from cccount_dist.clustering.methods import check_clusters
 
-        if inputs.metric == "euclidean":
+        if inputs.metric == "euclidean" and not inputs.of_distances:
             raise InputError(
                 "subcluster works with cosine or correlation, and the neighbours were computed with euclidean: run "
                 "`cccount neighbors` with --metric cosine first"
             )
-        check_clusters(options.clusters or 0, inputs.countable)
+        check_clusters(options.clusters or 0, inputs.most_of_a_side)
         restricted = int(options.parameters().get("restricted", 0))
         if restricted and restricted < (options.clusters or 0):
             raise InputError(
@@ -84,7 +85,10 @@ class SubclusterKind(CampaignKind[SubclusterOptions]):
     def prepare(self, folder: "CampaignFolder", inputs: "Inputs", cluster: "Cluster") -> None:
         from cccount_dist.kinds.subcluster.prepared import prepare_lists
 
-        prepare_lists(folder, inputs, cluster)
+        if inputs.sides is None:
+            prepare_lists(folder, inputs, cluster)
+        else:
+            super().prepare(folder, inputs, cluster)
 
     @property
     def runner_type(self) -> "type[SubclusterRunner]":
@@ -96,7 +100,7 @@ class SubclusterKind(CampaignKind[SubclusterOptions]):
         self,
         folder: "CampaignFolder",
         reached: "Progress[Subclusters]",
-        inputs: "Inputs",  # noqa: ARG002
+        inputs: "Inputs",
         *,
         opening: bool,  # noqa: ARG002
     ) -> SubclusterOutcome:
@@ -109,9 +113,10 @@ class SubclusterKind(CampaignKind[SubclusterOptions]):
             subclusters=result.count,
             size=int(parameters["size"]),
             clusters=int(parameters["clusters"]),
-            clusters_from=None if from_count is None else str(from_count),
+            clusters_from=_text(from_count),
             questions=reached.questions,
             inferred=reached.inferred,
+            carried=reached.carried or None,
             state=reached.state,
             file=f"{folder.workspace.location}/{folder.prefix}/results/subclusters.parquet",
             checked=int(result.checked[~result.surplus].sum()),
@@ -124,6 +129,8 @@ class SubclusterKind(CampaignKind[SubclusterOptions]):
             sjc=last.get("sjc"),
             coverage=last.get("coverage"),
             purity=last.get("purity"),
+            of_side=_of_sides(result, inputs),
+            clusters_of_sides=_text(parameters.get("clusters_of_sides")),
         )
 
     def brief(self, row: Mapping[str, Any]) -> str:
@@ -139,3 +146,19 @@ class SubclusterKind(CampaignKind[SubclusterOptions]):
         from cccount_dist.kinds.subcluster.sheet import sheet_of
 
         return sheet_of(folder, collection, price, progress)
+
+
+def _of_sides(result: "Subclusters", inputs: "Inputs") -> dict[str, int] | None:
+    """How many subclusters each side has; None where sides are not kept apart."""
+    import numpy as np
+
+    from cccount_dist.campaign.inputs import SIDES_KEPT
+
+    if inputs.sides is None:
+        return None
+    side = inputs.sides[result.members[~result.surplus, 0]]
+    return {name: int(n) for code, name in enumerate(SIDES_KEPT) if (n := np.count_nonzero(side == code))}
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)

@@ -89,8 +89,11 @@ def find_lists(job: ListsJob, shard: int) -> int:
     return stop - start
 
 
-def campaign_candidates(folder: CampaignFolder, inputs: Inputs, options: Options) -> Candidates:
-    """Return the restricted set of a campaign."""
+def campaign_candidates(folder: CampaignFolder, inputs: Inputs, options: Options, items: Int64s | None = None) -> Candidates:
+    """Return the restricted set of a campaign; `items`: those of one side, which are alone there."""
+    if items is not None:
+        count = restricted_size(len(items), options.clusters, options.restricted)
+        return Candidates(inputs.vectors, candidate_order(items, options.seed), count, options.size)
     job = lists_job(folder, inputs, options)
     return Candidates(inputs.vectors, _order(inputs, options.seed), job.count, options.size, _stored(folder.workspace, job))
 

@@ -8,13 +8,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cccount_dist.campaign.runner import CampaignRunner, State
+from cccount_dist.campaign.sideclusters import clusters_of
 from cccount_dist.kinds.subcluster.prepared import campaign_candidates
 from cccount_dist.sampling.constraints import Constraints
 from cccount_dist.sampling.methods import find_method
+from cccount_dist.sampling.sided import Part
 from cccount_dist.sampling.types import Sampler
 from cccount_dist.subclustering.methods import SubclusterInputs
 from cccount_dist.subclustering.result import EMPTY, Subclusters
 from cccount_dist.subclustering.scores import SubclusterScores, subcluster_scores
+from cccount_dist.subclustering.sided import SidedSubclusters
 from storage.schema import SUBCLUSTERINGS, SUBCLUSTERS
 from storage.settings import Goal
 
@@ -28,23 +31,33 @@ class SubclusterRunner(CampaignRunner[Subclusters]):
     independent = False
 
     def make_sampler(self) -> Sampler[Subclusters]:
+        told, every = self.settings.parameters, len(self.inputs.degree)
+        if self.inputs.sides is None:
+            return self._sampler(int(told["clusters"]))
+        parts = []
+        for side, items in self.inputs.by_side().items():
+            clusters = clusters_of(side, len(items), int(told["clusters"]), told.get("clusters_of_sides"))
+            parts.append(Part(side, items, self._sampler(clusters, items) if clusters and len(items) > 1 else None))
+        return SidedSubclusters(parts, every, int(told["size"]))
+
+    def _sampler(self, clusters: int, items: NDArray[np.int64] | None = None) -> Sampler[Subclusters]:
+        """A sampler of so many subclusters; `items`: of these alone, which show one side."""
         settings, method = self.settings, find_method(self.settings.kind, self.settings.method)
         given = {name: value for name, value in settings.parameters.items() if method.has(name)}
-        candidates = partial(campaign_candidates, self.folder, self.inputs)
-        inputs = SubclusterInputs(int(settings.parameters["clusters"]), settings.seed, candidates)
+        inputs = SubclusterInputs(clusters, settings.seed, partial(campaign_candidates, self.folder, self.inputs, items=items))
         return method.build(inputs, method.read(given))
 
     def result(self) -> Subclusters:
         """The sampler's subclusters, kept to what people said, whether they said it here or in another campaign."""
         found = self.sampler.result()
-        return kept_to(found, self.ledger.constraints) if self.epoch.knowledge else found
+        return kept_to(found, self.ledger.constraints, self.inputs.sides) if self.epoch.knowledge else found
 
     def reached_target(self, goal: Goal) -> bool | None:  # noqa: ARG002  there is no width to reach
         return None
 
     def write_results(self, state: State, result: Subclusters) -> None:
         collection = self.folder.workspace.collection()
-        scores = scores_of(result, collection.labels())
+        scores = scores_of(result, self.inputs.classes(collection.labels()))
         row = {
             "answers": self.ledger.position,
             "questions": self.ledger.questions,
@@ -63,10 +76,11 @@ class SubclusterRunner(CampaignRunner[Subclusters]):
             self.folder.write_table(SUBCLUSTERS, table_of(result, collection.ids))
 
 
-def kept_to(found: Subclusters, known: Constraints) -> Subclusters:
+def kept_to(found: Subclusters, known: Constraints, sides: NDArray[np.int8] | None = None) -> Subclusters:
     """Return the subclusters without images that are known to differ from their centroid; those known to be the same are checked.
 
-    A subcluster whose centroid is known to be the same as an earlier one's is surplus.
+    A subcluster whose centroid is known to be the same as an earlier one's is surplus; where sides (n,) are kept apart, as an
+    earlier one's of its side.
     """
     members, checked = found.members.copy(), found.checked.copy()
     distance, surplus = found.distance.copy(), found.surplus.copy()
@@ -77,8 +91,9 @@ def kept_to(found: Subclusters, known: Constraints) -> Subclusters:
     different = filled & (relation == 0)
     members[different], checked[different], distance[different] = EMPTY, False, np.nan
     checked |= filled & (relation == 1)
-    seen: set[int] = set()
-    for number, name in enumerate(known.names(members[:, 0]).tolist()):
+    seen: set[tuple[int, int]] = set()
+    side = np.zeros(len(members), np.int8) if sides is None else sides[members[:, 0]]
+    for number, name in enumerate(zip(known.names(members[:, 0]).tolist(), side.tolist(), strict=True)):
         if members[number, 0] != EMPTY and not surplus[number]:
             surplus[number] = name in seen
             seen.add(name)
