@@ -40,8 +40,11 @@ def place(square: Floats) -> Placed:
     >>> placed = place(np.array([[0, 3, 4], [3, 0, 5], [4, 5, 0]], np.float64))
     >>> placed.vectors.shape, placed.shift
     ((3, 2), 0.0)
+    >>> [np.isfinite(place(np.array([[0, far], [far, 0]])).vectors).all().item() for far in (1e-320, 1e308)]
+    [True, True]
     """
     items = len(square)
+    np.ldexp(square, -np.frexp(square.max())[1], out=square)  # exact: a power of two, so that no square is endless or nothing
     np.square(square, out=square)
     square /= square.sum() / (items * (items - 1))
     rows = square.mean(axis=1)

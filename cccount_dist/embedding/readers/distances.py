@@ -180,6 +180,8 @@ def _npz(path: Path, items: int | None) -> Distances:
         raise InputError(f"{path} unpacks to {size / 2**30:,.1f} GiB: more than {_MOST_PAIRS:,} pairs cannot be used")
     loaded = load_npz(path)
     _check_square(path, loaded.shape, loaded.dtype)
+    if hasattr(loaded, "check_format"):  # places that point outside would be read, and written, beyond the arrays
+        loaded.check_format(full_check=True)
     graph = coo_array(loaded)
     count = graph.shape[0] if items is None else max(items, graph.shape[0])
     return _sparse(path, count, graph.row.astype(np.int64), graph.col.astype(np.int64), graph.data.astype(np.float64))
