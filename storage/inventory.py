@@ -126,9 +126,9 @@ WORKSPACE = (
 
 CAMPAIGN = (
     Stored((f"{_CAMPAIGN}/campaign.toml",), "method, seed, level, fingerprints of the inputs: frozen at the start",
-           "`cccount count` and its kin", checks.settings, _BACKUP, rebuilt=False, expected=_has_begun),
-    Stored((f"{_CAMPAIGN}/goal.toml",), "budget, target width, who answers: may grow", "`cccount count` and its kin", checks.goal,
-           f"{_BACKUP}, or give the goal again with the command that started the campaign", rebuilt=False,
+           "`cccount count`, `cluster`, …", checks.settings, _BACKUP, rebuilt=False, expected=_has_begun),
+    Stored((f"{_CAMPAIGN}/goal.toml",), "budget, target width, who answers: may grow", "`cccount count`, `cluster`, …",
+           checks.goal, f"{_BACKUP}, or give the goal again with the command that started the campaign", rebuilt=False,
            expected=Beside((f"{_CAMPAIGN}/campaign.toml",))),
     Stored((f"{_CAMPAIGN}/epochs/{{number}}.toml",), "where another sampler took over, and why: created once",
            "`cccount advance`", checks.epoch, _BACKUP, rebuilt=False),
