@@ -106,7 +106,7 @@ for _method in (
     Method(
         DEFAULT, KIND, "Places items one after another among the clusters that were seen; narrow, and allows for wrong answers.",
         _placing, PlacingParameters, ("vectors",), ("neighbors", "matches"), checks="all", started=_started_placing,
-        memory=projected.placing, title="Placing random items", explained=explained.PLACING,
+        memory=projected.placing, title="Placing random items", explained=explained.PLACING, revision=2,
     ),
     Method(
         "nis", KIND, "Nested importance sampling; --preset paper: as printed.", _paper("build_nis"), NisParameters,

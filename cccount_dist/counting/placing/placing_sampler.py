@@ -20,6 +20,7 @@ from cccount_dist.counting.order import random_order
 from cccount_dist.counting.parameters import LARGEST_PAGE
 from cccount_dist.counting.placing.ahead import AheadEngine
 from cccount_dist.counting.placing.estimatedrates import Rates
+from cccount_dist.counting.placing.fast import CAREFUL, CLOSED, TRUSTING, Rule
 from cccount_dist.counting.placing.looks import Looks
 from cccount_dist.counting.placing.recheck import false_splits
 from cccount_dist.counting.placing.state import State, Value, Wanted
@@ -33,6 +34,7 @@ from cccount_dist.similarity.localscores import LocalScores
 from cccount_dist.similarity.sharp import SharpRows
 from storage.errors import InputError
 
+LOOKED_AT = 256  # items whose neighbourhoods say whether the vectors are trusted
 FEWEST_REPLICATES = 10  # of inverse sampling from the items placed: fewer say nothing
 
 
@@ -233,10 +235,17 @@ class PlacingSampler:
         rates = Rates(self._rates)
         for answer in self._known:
             _know(rates, answer)
-        state = State(looks, rates, self._grid, fast=self._fast, same_pair=self._same_pair)
+        state = State(looks, rates, self._grid, fast=self._rule(), same_pair=self._same_pair)
         if self._likely:
             return AheadEngine(state, self._order.tolist(), self._lanes, self._answers, self._numbers, self._on_pages)
         return Engine(state, self._order.tolist(), self._lanes, self._answers)
+
+    def _rule(self) -> Rule | None:
+        """How far clusters may be skipped: farther where neighbourhoods say that the vectors tell clusters apart."""
+        if not self._fast:
+            return None
+        trusted = self._grid == 1 and self._sharp is not None and self._sharp.closure(self._order[:LOOKED_AT]) > CLOSED
+        return TRUSTING if trusted else CAREFUL
 
     def _refresh(self) -> None:
         if self._stale:
@@ -254,8 +263,6 @@ class PlacingSampler:
         details = {
             "items_placed": float(state.placed),
             "items_set_aside": float(len(state.doubtful)),
-            "stop_low": found.stop[0],
-            "stop_high": found.stop[1],
             "false_splits": splits,
             "clusters_found": max(len(counts) - splits, 1.0),
             "skipped": float(state.shortcut.skipped),
@@ -269,8 +276,7 @@ class PlacingSampler:
             "repeats_other_pair_expected": state.repeats.other_expected,
             "repeating_errors": float(state.repeats.suspicious),
             **self._inverse(),
-            **dict(zip(("chao", "chao_low", "chao_high"), found.chao, strict=True)),
-            **dict(zip(("mixture", "mixture_low", "mixture_high"), found.mixture, strict=True)),
+            **found.details,
         }
         unsure = max(state.shortcut.skipped - state.merges, 0)  # may be parts: not asked about all others
         certain = float(len(counts) - unsure)
