@@ -101,6 +101,10 @@ def test_an_old_workspace_goes_on_as_it_would_have(old: Old) -> None:
         found += [f"further {name}: {one}" for one in log_differences(old, name, "further")]
         found += [f"further {name}: {one}" for one in differences(results(old.place, name), expected["results_further"])]
     assert found == [], "\n".join(found)
+    for name in old.campaigns.keys() - campaigns.keys():
+        said = log_of(old.place, name)["answers"]
+        advance(old.place, name)
+        assert log_of(old.place, name)["answers"][: len(said)] == said, "another revision asks anew and takes nothing back"
     write_reports(old.place, None)
     assert damage(old.place) == []
 
