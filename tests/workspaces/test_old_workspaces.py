@@ -86,7 +86,12 @@ def test_an_old_workspace_goes_on_as_it_would_have(old: Old) -> None:
     found: list[str] = []
     campaigns = {name: expected for name, expected in old.campaigns.items() if not was_raised(old, name)}
     assert campaigns, "some methods are as they were"
-    for name, expected in campaigns.items():
+    for name, expected in old.campaigns.items():
+        if name not in campaigns:  # it asks anew and takes nothing back, and others go on from what it knows
+            said = log_of(old.place, name)["answers"]
+            advance(old.place, name)
+            assert log_of(old.place, name)["answers"][: len(said)] == said
+            continue
         step = advance(old.place, name)
         found += [f"advance {name}: {one}" for one in differences(step, expected["advance"])]
         found += [f"advance {name}: {one}" for one in log_differences(old, name, "advanced")]
@@ -101,10 +106,6 @@ def test_an_old_workspace_goes_on_as_it_would_have(old: Old) -> None:
         found += [f"further {name}: {one}" for one in log_differences(old, name, "further")]
         found += [f"further {name}: {one}" for one in differences(results(old.place, name), expected["results_further"])]
     assert found == [], "\n".join(found)
-    for name in old.campaigns.keys() - campaigns.keys():
-        said = log_of(old.place, name)["answers"]
-        advance(old.place, name)
-        assert log_of(old.place, name)["answers"][: len(said)] == said, "another revision asks anew and takes nothing back"
     write_reports(old.place, None)
     assert damage(old.place) == []
 
