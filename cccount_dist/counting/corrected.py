@@ -41,11 +41,14 @@ def corrected(
     unplaced = int(result.details.get("items_set_aside", 0.0))
     found = richness(counts, items, result.level, false_splits=splits, unplaced=unplaced)
     values, times = np.unique(counts, return_counts=True)
-    details = {name: value for name, value in result.details.items() if not name.startswith("inverse")} | {
-        "false_splits": splits,
-        "clusters_found": max(len(counts) - splits, 1.0),
-        **found.details,
+    ways = {
+        **dict(zip(("chao", "chao_low", "chao_high"), found.chao, strict=True)),
+        **dict(zip(("mixture", "mixture_low", "mixture_high"), found.mixture, strict=True)),
     }
+    details = {name: value for name, value in result.details.items() if not name.startswith("inverse")} | {
+        "stop_low": found.stop[0], "stop_high": found.stop[1], "false_splits": splits,
+        "clusters_found": max(len(counts) - splits, 1.0), **ways,
+    }  # fmt: skip
     return replace(
         result,
         estimate=found.estimate,

@@ -15,8 +15,8 @@ PLACING = (
     "Items are drawn evenly at random, and each is compared with one member of every cluster found so far, the likeliest first, "
     "until somebody says that they are the same; an item that differs from all of them is a new cluster. How often clusters were "
     "drawn once, twice and so on says how many were not drawn at all: by Chao's bound, and by a posterior over how unequal "
-    "clusters are. The interval is the posterior's, from Chao's low end if that is lower. "
-    "Where answers may be wrong, unlikely ones are asked again, and false splits that are expected to be left are taken out."
+    "clusters are. The interval holds both. Where answers may be wrong, unlikely ones are asked again, and false splits that are "
+    "expected to be left are taken out."
 )
 SHEETS = (
     "A sheet shows one item and up to 24 others, and all that are the same are marked. Every third sheet is about the next item "

@@ -77,7 +77,7 @@ def _started_placing(given: Mapping[str, Scalar], start: Start) -> Mapping[str, 
     if not start.simulated or start.error_rate:  # who was wrong about two pictures is wrong about them again
         defaults["same_pair"] = TWICE
     frozen = defaults | {"search": "fast"} | dict(given)
-    return frozen if frozen["search"] == "fast" else {name: value for name, value in frozen.items() if name != "search"}
+    return frozen if frozen["search"] != "full" else {name: value for name, value in frozen.items() if name != "search"}
 
 
 def _sheets(inputs: CountingInputs, given: CatalogueParameters) -> "Sampler[CountResult]":
@@ -106,7 +106,7 @@ for _method in (
     Method(
         DEFAULT, KIND, "Places items one after another among the clusters that were seen; narrow, and allows for wrong answers.",
         _placing, PlacingParameters, ("vectors",), ("neighbors", "matches"), checks="all", started=_started_placing,
-        memory=projected.placing, title="Placing random items", explained=explained.PLACING, revision=2,
+        memory=projected.placing, title="Placing random items", explained=explained.PLACING,
     ),
     Method(
         "nis", KIND, "Nested importance sampling; --preset paper: as printed.", _paper("build_nis"), NisParameters,

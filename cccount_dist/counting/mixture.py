@@ -14,7 +14,6 @@ about 10 MB and is made once for each n; a posterior takes some milliseconds, so
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +26,9 @@ Floats = NDArray[np.float64]
 SPREADS = np.array([0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95, 1.05, 1.15, 1.3, 1.5, 1.75, 2.0])
 MEANS = 200  # mean sizes on the grid, even in their logarithm
 SIZES = 160  # sizes on the grid: every whole number while they are small, then even in their logarithm
-# Two priors of the spread. The first is half-normal, with a share of about equal sizes, which many collections have. The second
-# expects unequal sizes. With few matches data cannot tell them apart: the interval is that of the posterior in which either holds
-# with probability one half. A third one is for the estimate: sizes are about equal, or clearly not.
+# Two priors of the spread for the interval. The first is half-normal, with a share of about equal sizes, which many collections
+# have. The second expects unequal sizes: with few matches data cannot tell them apart, and an interval must not depend on which
+# one is believed. The third is for the estimate: sizes are about equal, or clearly not.
 EQUAL = 0.3  # spreads below are about equal sizes
 EQUAL_SHARE, PRIOR_SPREAD = 0.3, 0.8
 UNEQUAL_MEAN, UNEQUAL_DEVIATION = 0.7, 0.45
@@ -46,7 +45,7 @@ class SizeTable:
     sizes: Floats  # (s,)
     weights: Floats  # (rows, s)
     clusters: Floats  # (rows,) λ
-    log_priors: tuple[Floats, Floats, Floats, Floats]  # (rows,) each, in the order of `Posteriors`
+    log_priors: tuple[Floats, Floats, Floats]  # (rows,) each
 
 
 @lru_cache(maxsize=4)
@@ -71,24 +70,12 @@ def size_table(items: int) -> SizeTable:
     either = ESTIMATE_SHARE * equal + (1 - ESTIMATE_SHARE) * clearly
     # Flat in log K = log n - log E[S], whatever the steps of the grid are.
     flat = np.log(np.maximum(np.gradient(np.log(mean), axis=1), 1e-12))
-    first, second, third, both = (
-        (np.log(np.concatenate([prior, prior]))[:, None] + flat).ravel()
-        for prior in (wide, unequal, either, (wide + unequal) / 2)
-    )
-    return SizeTable(sizes, weights.reshape(-1, len(sizes)), (items / mean).ravel(), (first, second, third, both))
+    first, second, third = ((np.log(np.concatenate([prior, prior]))[:, None] + flat).ravel() for prior in (wide, unequal, either))
+    return SizeTable(sizes, weights.reshape(-1, len(sizes)), (items / mean).ravel(), (first, second, third))
 
 
 def _shares(weights: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
-
-
-class Posteriors(NamedTuple):
-    """Of the number of clusters: if sizes are expected to be about equal, or unequal; for the estimate; for the interval."""
-
-    equal: "Posterior"
-    unequal: "Posterior"
-    estimate: "Posterior"
-    either: "Posterior"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +172,10 @@ class Likelihood:
         return np.concatenate(parts, axis=1)
 
 
-def mixture_posteriors(counts: NDArray[np.int64], items: int, cases: Sequence[tuple[float, int]] = ((1.0, 0),)) -> Posteriors:
-    """Return the posteriors of the number of clusters.
+def mixture_posteriors(
+    counts: NDArray[np.int64], items: int, cases: Sequence[tuple[float, int]] = ((1.0, 0),)
+) -> tuple[Posterior, Posterior, Posterior]:
+    """Return the posterior of the number of clusters under each of the three priors: two for the interval, one for the estimate.
 
     Parameters
     ----------
@@ -198,7 +187,10 @@ def mixture_posteriors(counts: NDArray[np.int64], items: int, cases: Sequence[tu
     logs = [np.log(weight) + likelihood.log(number) for weight, number in cases]
     seen = [float(len(counts) - number) for _, number in cases]
     most = float(items - int(counts.sum()) + len(counts))
-    return Posteriors(*(_posterior(seen, [log + prior for log in logs], likelihood.unseen, most) for prior in table.log_priors))
+    first, second, third = (
+        _posterior(seen, [log + prior for log in logs], likelihood.unseen, most) for prior in table.log_priors
+    )
+    return first, second, third
 
 
 def _posterior(seen: list[float], logs: list[Floats], unseen: Floats, most: float) -> Posterior:

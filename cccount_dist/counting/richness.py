@@ -1,11 +1,10 @@
 """How many clusters there are in all, given how many items of each were drawn: Chao's bound and the size mixture together.
 
 With few matches only K / (1 + CV²) is identified, not the spread CV of the sizes: Chao is low on long tails, the mixture high on
-equal sizes. So the interval is the mixture's, from Chao's low end if that is lower; the estimate is the mixture's. How far it
-rests on what is believed of the sizes beforehand is said by the intervals under two priors. Some milliseconds, O(1) memory.
+equal sizes. So the interval is the union of both; the estimate is the mixture's. Some milliseconds, O(1) memory.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +17,12 @@ Counts = NDArray[np.int64]
 _SHAPE = 4.0  # the number of false splits is known up to a factor: gamma with coefficient of variation 1/2
 _CASES, _TAIL = 9, 0.01  # numbers of false splits that are followed; those beyond the tails count with the outermost
 LOOKS = 3  # what looking again and again until the interval is narrow costs: as much as so many independent looks
-_ENDS = "", "_low", "_high"
 _NONE = 0.01  # fewer expected false splits than this are none
 
 
 @dataclass(frozen=True, slots=True)
 class Richness:
-    """Estimate and interval of the number of clusters, and what they are made of."""
+    """Estimate and interval of the number of clusters, and the two that they are made of."""
 
     estimate: float
     low: float
@@ -32,15 +30,6 @@ class Richness:
     chao: Interval
     mixture: Interval
     stop: tuple[float, float]  # a wider interval, for whoever stops because of its width
-    equal: Interval  # the mixture's, if sizes are expected to be about equal …
-    unequal: Interval  # … and if they are expected not to be
-
-    @property
-    def details(self) -> dict[str, float]:
-        """What each way says, by its name."""
-        ways = {"chao": self.chao, "mixture": self.mixture, "equal": self.equal, "unequal": self.unequal}
-        ends = {f"{way}{end}": said for way, three in ways.items() for end, said in zip(_ENDS, three, strict=True)}
-        return {"stop_low": self.stop[0], "stop_high": self.stop[1], **ends}
 
 
 def richness(counts: Counts, items: int, level: float, *, false_splits: float = 0.0, unplaced: int = 0) -> Richness:
@@ -65,37 +54,34 @@ def richness(counts: Counts, items: int, level: float, *, false_splits: float = 
     others = [_richness(case, items, level, false_splits) for case in (joined, alone)]
     low, high = min(found.low, *(o.low for o in others)), max(found.high, *(o.high for o in others))
     stop = min(found.stop[0], *(o.stop[0] for o in others)), max(found.stop[1], *(o.stop[1] for o in others))
-    return replace(found, low=low, high=high, stop=stop)
+    return Richness(found.estimate, low, high, found.chao, found.mixture, stop)
 
 
 def _richness(counts: Counts, items: int, level: float, false_splits: float) -> Richness:
     if int(counts.sum()) >= items and false_splits < _NONE:
         seen = float(len(counts))
-        same = seen, seen, seen
-        return Richness(seen, seen, seen, same, same, (seen, seen), same, same)
+        return Richness(seen, seen, seen, (seen, seen, seen), (seen, seen, seen), (seen, seen))
     cases = split_cases(len(counts), false_splits)
     posteriors = mixture_posteriors(counts, items, cases)
     taken_back = [(weight, without_smallest(counts, number)) for weight, number in cases]
-    wide = 1.0 - (1.0 - level) / LOOKS
-    estimate = posteriors.estimate.estimate()
-    chao, wide_chao = _chao(taken_back, items, level), _chao(taken_back, items, wide)
-    mixture, wide_mixture = (_interval(posteriors.either, estimate, at) for at in (level, wide))
-    low, high = min(chao[1], mixture[1]), mixture[2]
-    equal, unequal = (_interval(one, one.estimate(), level) for one in (posteriors.equal, posteriors.unequal))
-    stop = min(wide_chao[1], wide_mixture[1]), wide_mixture[2]
-    return Richness(min(max(estimate, low), high), low, high, chao, mixture, stop, equal, unequal)
+    chao, mixture = _intervals(taken_back, posteriors, items, level)
+    wide_chao, wide_mixture = _intervals(taken_back, posteriors, items, 1.0 - (1.0 - level) / LOOKS)
+    low, high = min(chao[1], mixture[1]), max(chao[2], mixture[2])
+    stop = min(wide_chao[1], wide_mixture[1]), max(wide_chao[2], wide_mixture[2])
+    return Richness(min(max(mixture[0], low), high), low, high, chao, mixture, stop)
 
 
-def _chao(cases: list[tuple[float, Counts]], items: int, level: float) -> Interval:
-    """Chao's interval over all cases of what was seen, with the likeliest one's estimate."""
+def _intervals(
+    cases: list[tuple[float, Counts]], posteriors: tuple[Posterior, Posterior, Posterior], items: int, level: float
+) -> tuple[Interval, Interval]:
+    """Chao's interval, over all cases of what was seen, and the mixture's, over two priors, with the third one's estimate."""
     chaos = [chao_without_replacement(case, items, level) for _, case in cases]
     likeliest = int(np.argmax([weight for weight, _ in cases]))
-    return chaos[likeliest][0], min(c[1] for c in chaos), max(c[2] for c in chaos)
-
-
-def _interval(posterior: Posterior, estimate: float, level: float) -> Interval:
+    chao = (chaos[likeliest][0], min(c[1] for c in chaos), max(c[2] for c in chaos))
     tail = (1.0 - level) / 2
-    return estimate, posterior.quantile(tail), posterior.quantile(1.0 - tail)
+    first, second, third = posteriors
+    low, high = min(p.quantile(tail) for p in (first, second)), max(p.quantile(1.0 - tail) for p in (first, second))
+    return chao, (third.estimate(), low, high)
 
 
 def split_cases(seen: int, false_splits: float) -> list[tuple[float, int]]:

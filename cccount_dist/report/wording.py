@@ -234,13 +234,7 @@ def verdict(value: float | None) -> str:
     return known.get(value) or f"rated {value:.3g}"
 
 
-WAYS = {
-    "chao": "Chao's bound",
-    "mixture": "size mixture",
-    "equal": "… if sizes are expected to be about equal",
-    "unequal": "… if sizes are expected to be unequal",
-    "inverse": "inverse sampling",
-}
+WAYS = {"chao": "Chao's bound", "mixture": "size mixture", "inverse": "inverse sampling"}
 
 
 def method(settings: Settings) -> tuple[str, str]:

@@ -20,8 +20,8 @@ CLEAR, LABELS = blobs((12,) * 60, dimensions=24, noise=0.2)
 def counted(
     vectors: NDArray[np.float32], labels: NDArray[np.int64], seed: int, budget: int, batch: int = 256, *, trust: bool = True
 ) -> PlacingSampler:
-    rows = SharpRows(vectors, neighbors_in_memory(vectors, REACH).index) if trust else None
-    one = PlacingSampler(vectors, np.zeros(len(labels)), seed=seed, fast=True, sharp=rows)
+    rows = SharpRows(vectors, neighbors_in_memory(vectors, REACH).index)
+    one = PlacingSampler(vectors, np.zeros(len(labels)), seed=seed, fast=True, sharp=rows, trusting=trust)
     drive(one, LabelOracle(labels), budget=budget, batch=batch)
     return one
 

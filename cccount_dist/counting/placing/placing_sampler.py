@@ -50,6 +50,7 @@ class PlacingSampler:
     rates : of wrong answers; None to estimate them on the way; EXACT takes answers as they are
     lanes : items under way at once; more than 16 at most so many, begun when questions are wanted
     fast : skip clusters that an item is hardly in, where that is safe (`fast.py`)
+    trusting : skip them earlier where neighbourhoods are closed (`similarity/closure.py`); needs `sharp`, and pairs
     sharp : rows of a second space, which knows more about who is alike; None to look at the vectors alone
     local : scores of local matches between pictures; None where they were not compared
     earlier : how many items there were before the collection grew, the oldest number first (`order.py`)
@@ -70,6 +71,7 @@ class PlacingSampler:
         rates: GivenRates | None = EXACT,
         lanes: int = 1,
         fast: bool = False,
+        trusting: bool = False,
         sharp: SharpRows | None = None,
         local: LocalScores | None = None,
         earlier: Sequence[int] = (),
@@ -90,6 +92,7 @@ class PlacingSampler:
         self._order = population.to_items(random_order(seed, population.items, earlier))
         self._vectors, self._mean_square, self._sharp, self._local = vectors, mean_square, sharp, local
         self._grid, self._rates, self._lanes, self._fast, self._same_pair = grid, rates, lanes, fast, same_pair
+        self._trusting = trusting
         self._likely = likely and lanes > 1
         self._answers: dict[Key, Value] = {}
         self._keys: list[Key] = []  # of each question asked
@@ -241,11 +244,12 @@ class PlacingSampler:
         return Engine(state, self._order.tolist(), self._lanes, self._answers)
 
     def _rule(self) -> Rule | None:
-        """How far clusters may be skipped: farther where neighbourhoods say that the vectors tell clusters apart."""
+        """How far clusters may be skipped: farther, if wanted, where neighbourhoods say that the vectors tell clusters apart."""
         if not self._fast:
             return None
-        trusted = self._grid == 1 and self._sharp is not None and self._sharp.closure(self._order[:LOOKED_AT]) > CLOSED
-        return TRUSTING if trusted else CAREFUL
+        if self._trusting and self._grid == 1 and self._sharp is not None:
+            return TRUSTING if self._sharp.closure(self._order[:LOOKED_AT]) > CLOSED else CAREFUL
+        return CAREFUL
 
     def _refresh(self) -> None:
         if self._stale:
@@ -263,6 +267,8 @@ class PlacingSampler:
         details = {
             "items_placed": float(state.placed),
             "items_set_aside": float(len(state.doubtful)),
+            "stop_low": found.stop[0],
+            "stop_high": found.stop[1],
             "false_splits": splits,
             "clusters_found": max(len(counts) - splits, 1.0),
             "skipped": float(state.shortcut.skipped),
@@ -276,7 +282,8 @@ class PlacingSampler:
             "repeats_other_pair_expected": state.repeats.other_expected,
             "repeating_errors": float(state.repeats.suspicious),
             **self._inverse(),
-            **found.details,
+            **dict(zip(("chao", "chao_low", "chao_high"), found.chao, strict=True)),
+            **dict(zip(("mixture", "mixture_low", "mixture_high"), found.mixture, strict=True)),
         }
         unsure = max(state.shortcut.skipped - state.merges, 0)  # may be parts: not asked about all others
         certain = float(len(counts) - unsure)

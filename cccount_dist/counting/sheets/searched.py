@@ -70,7 +70,7 @@ def number_of(found: Searched, parts: float, level: float) -> Number:
     table = size_table(found.items)
     log, unseen = _likelihood(_without(found, min(round(parts), found.seen - 1)))
     most = float(found.seen + found.left)
-    priors = [np.tile(prior, len(RATES)) for prior in table.log_priors[:3]]
+    priors = [np.tile(prior, len(RATES)) for prior in table.log_priors]
     return _of(tuple(_posterior(log + prior, unseen, found.seen, cases, most) for prior in priors), level)
 
 
