@@ -50,7 +50,7 @@ audit: setup     ## known vulnerabilities of the pinned versions, where an advis
 	infra/audit $(BIN)
 faults: setup    ## the long form of the fault suite: 200 faults, about half an hour; writes docs/evidence/faults.md
 	$(BIN)/python -m tests.faults --faults 200
-attack: setup    ## the long form of the attacks on the review server, about two minutes; writes docs/evidence/attack.md
+attack: setup    ## the long form of the attacks on the review server, about five minutes alone on the machine; writes docs/evidence/attack.md
 	$(BIN)/python -m tests.attack
 
 weeks: setup     ## the long form of the campaign of two weeks in small: three people at their own pace, about ten minutes
@@ -59,8 +59,9 @@ weeks: setup     ## the long form of the campaign of two weeks in small: three p
 memory: setup    ## what every command takes, measured, beside what it says before it starts; about two minutes, alone on the machine
 	CCCOUNT_TAKEN=long $(BIN)/pytest -n 0 tests/cccount_dist/test_taken.py
 
-papers: setup    ## run every command of docs/evidence/papers.md, about three minutes
-	CCCOUNT_PAPERS=1 $(BIN)/pytest -n 0 tests/flows/test_paper_commands.py
+papers: setup    ## every command of docs/evidence/papers.md, then every benchmark of it: DATA=folder, FULL=1 for the long form; again: goes on
+	CCCOUNT_PAPERS=1 CCCOUNT_PAPERS_DATA=$(abspath $(or $(DATA),data)) $(BIN)/pytest -n 0 tests/flows/test_paper_commands.py
+	$(BIN)/python -m benchmarks.papers --data $(or $(DATA),data) $(if $(FULL),--full)
 
 sides: setup     ## how often the number of animals behind their sides is in its interval: 600 made collections, about two minutes
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.sides 100

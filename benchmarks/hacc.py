@@ -57,13 +57,13 @@ def inputs_of(x: Vectors, clusters: int | None, seed: int = 0, **parameters: int
 class State:
     """Units, what was answered, and the time of the next question."""
 
-    def __init__(self, x: Vectors, y: Labels, answers: int) -> None:
+    def __init__(self, x: Vectors, y: Labels, answers: int, *, seed: int = 1) -> None:
         self.y = y
         self.clusters = int(y.max()) + 1
         self.order = order_of(squared_distances(x))
         self.beliefs = Beliefs(agreements(many_runs(x, self.clusters, 0, 100)), 100)
         self.weight = np.ones(len(x), np.int64)
-        self.pairs = [(int(u), int(v)) for u, v in np.random.default_rng(1).integers(0, len(x), (answers, 2)) if u != v]
+        self.pairs = [(int(u), int(v)) for u, v in np.random.default_rng(seed).integers(0, len(x), (answers, 2)) if u != v]
 
     def links(self) -> tuple[Links, Links]:
         pairs = np.array(self.pairs, np.int64).reshape(-1, 2)

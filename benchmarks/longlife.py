@@ -6,11 +6,12 @@ Every time is that of a real command, in a process of its own. "replay" is the s
 was removed just before it: that is what each step cost without snapshots. The two stand side by side in one run, so the load of
 the machine is in both; in brackets the seconds of a processor, of which the ratio is taken. The campaigns are started for people,
 answered by labels up to `--answers`, as many at a time as people may have open, and then by twenty people: for those who answered
-lately a step has more than 100 questions ready, and 100 answers to them are what is new. The folder keeps its workspace for the
-next run.
+lately a step has more than 100 questions ready, and 100 answers to them are what is new. The folder keeps its workspace and the
+rows of the table: a run that was ended goes on where it was, and what was measured with other code is measured again.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import shutil
@@ -20,7 +21,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,10 @@ class Took:
 def command(*arguments: str) -> tuple[dict[str, object], Took]:
     """Run a command; return what it says and the time that it took."""
     began, before = time.perf_counter(), os.times()
-    done = subprocess.run([sys.executable, "-m", "flows", *arguments, "--json"], capture_output=True, text=True, check=False)
+    # As installed: with its modules compiled, also where whoever runs this has switched that off.
+    surroundings = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    whole = [sys.executable, "-m", "flows", *arguments, "--json"]
+    done = subprocess.run(whole, capture_output=True, text=True, check=False, env=surroundings)
     clock, after = time.perf_counter() - began, os.times()
     took = Took(clock, after.children_user + after.children_system - before.children_user - before.children_system)
     if done.returncode:
@@ -89,9 +93,12 @@ def write_vectors(path: Path, items: int, dimensions: int) -> None:
 def prepared(folder: Path, items: int, dimensions: int) -> Path:
     place = folder / "ws"
     if not place.exists():
+        new = folder / "unfinished"
+        shutil.rmtree(new, ignore_errors=True)
         write_vectors(folder / "vectors.npz", items, dimensions)
-        command("init", str(place), "--embeddings", str(folder / "vectors.npz"))
-        command("neighbors", str(place), "--k", "20")
+        command("init", str(new), "--embeddings", str(folder / "vectors.npz"))
+        command("neighbors", str(new), "--k", "20")
+        new.rename(place)
     return place
 
 
@@ -219,6 +226,25 @@ def work_of_children() -> float:
     return sum(one.user + one.system for one in times)
 
 
+def remembered(folder: Path, what: str, measure: Callable[[], list[str]]) -> list[str]:
+    """Return the rows that an earlier run with the same code has measured; measure them if there are none."""
+    place, key = folder / "rows.json", f"{what}, code {_code()}"
+    rows: dict[str, list[str]] = json.loads(place.read_text()) if place.exists() else {}
+    if key not in rows:
+        rows[key] = measure()
+        place.write_text(json.dumps(rows, indent=1))
+    return rows[key]
+
+
+def _code() -> str:
+    """A digest of all source, so that a table says what one state of the code does."""
+    digest = hashlib.blake2b(digest_size=8)
+    for room in ("storage", "cccount_dist", "flows", "benchmarks"):
+        for path in sorted((Path(__file__).parents[1] / room).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, default=100_000)
@@ -229,19 +255,25 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=None)
     parser.add_argument("--review", type=int, default=100_000, help="answers of the old campaign that is served; 0: leave it out")
     chosen = parser.parse_args()
+    size = f"n = {chosen.items:,}, d = {chosen.dimensions}"
     with tempfile.TemporaryDirectory() as name:
         folder = chosen.folder or Path(name)
         folder.mkdir(parents=True, exist_ok=True)
         print("| what | method | answers before | replay | now | replay / now | snapshot |")
         print("|---|---|---:|---:|---:|---:|---:|", flush=True)
         for method in chosen.methods:
-            place = prepared(folder, chosen.items, chosen.dimensions)
-            print("\n".join(steps(place, method, chosen.answers, replays=not chosen.no_replays)), flush=True)
+
+            def measured(method: str = method) -> list[str]:
+                place = prepared(folder, chosen.items, chosen.dimensions)
+                return steps(place, method, chosen.answers, replays=not chosen.no_replays)
+
+            what = f"{method}, {size}, answers {chosen.answers}, replays {not chosen.no_replays}"
+            print("\n".join(remembered(folder, what, measured)), flush=True)
         if chosen.review:
             print("\n| answers before | start of `cccount review` | answer, p99 | eight sheets, p99 | work an answer | answers |")
             print("|---:|---:|---:|---:|---:|---:|")
-            print("\n".join(review(folder, chosen.review)), flush=True)
-    print(f"\nn = {chosen.items:,}, d = {chosen.dimensions}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores at the end.")
+            print("\n".join(remembered(folder, f"review, {chosen.review}", lambda: review(folder, chosen.review))), flush=True)
+    print(f"\n{size}; code {_code()}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores at the end.")
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ def _load(place: str) -> None:
         _loaded.discard(place)
         if place == _OURS:
             raise
-        raise InputError(f"the plug-in {place} cannot be loaded: {error}; mend it, or take it out of {PLUGINS}") from error
+        raise InputError(f"the plug-in {place} cannot be loaded: {error}; correct it, or take it out of {PLUGINS}") from error
 
 
 def _run_file(path: Path) -> None:

@@ -60,6 +60,7 @@ PARSED = 12  # bytes of Python objects for each byte of a JSON document
 TAKEN = {
     "init": Taken(48 * _MIB, 1_500),
     "init --embeddings": Taken(96 * _MIB, 700, shard=8, instead=_LESS),
+    "init --distances": Taken(112 * _MIB, 700, square=24, instead="take a part of the items"),
     "extend": Taken(64 * _MIB, 2_000),
     "extend --embeddings": Taken(96 * _MIB, 700, shard=9, instead=_LESS),
     "bursts": Taken(40 * _MIB, 1_250, shard=9, dimension=50_000, instead=_LESS),
@@ -78,6 +79,7 @@ TAKEN = {
     "individuals": Taken(64 * _MIB, 2_200, answer=5_000),
     "export": Taken(64 * _MIB, 4_000, answer=5_000),
     "catalogue import": Taken(64 * _MIB, 1_000, answer=3_000, instead="import the file in parts"),
+    "facts": Taken(64 * _MIB, 1_000, answer=1_200, instead="bring in fewer at once"),
     "review": Taken(160 * _MIB, 900, answer=3_000),
 }
 

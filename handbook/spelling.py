@@ -1,4 +1,4 @@
-"""Spelling: English words of pages, looked up in pyspellchecker's dictionary and in `words.txt`, our own list."""
+"""Spelling, as in Britain: words of pages and messages, looked up in pyspellchecker's dictionary and in `words.txt`."""
 
 import re
 from functools import cache
@@ -7,6 +7,10 @@ from pathlib import Path
 _OWN = Path(__file__).with_name("words.txt")
 _NO_PROSE = re.compile(
     r"```.*?```|`[^`]*`|<!--.*?-->|\]\([^)]*\)|https?://\S+|<[^>]+>|\b[\w./-]*[./_]\w[\w./-]*|\b\w*\d\w*\b|\$[^$]*\$", re.DOTALL
+)
+_AMERICAN = re.compile(
+    r"\b(?:colors?|centers?|centered|neighbor|neighborhoods?|behaviors?|favors?|gray|labeled|labeling|modeled|canceled|meters"
+    r"|(?!(?:[Rr]e|over|cap)?[Ss]iz|priz|seiz|maiz)\w+iz(?:e|es|ed|ing|ations?))\b"
 )
 _WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
 
@@ -23,7 +27,11 @@ def misspelt(text: str) -> list[str]:
 
     >>> misspelt("The neighbours of `xyzzy` are wel chosen by Hollerith.")
     ['wel']
+    >>> misspelt("One neighbor of each, `color` in code.")
+    ['neighbor']
     """
-    words = set(_WORD.findall(_NO_PROSE.sub(" ", text)))
+    prose = _NO_PROSE.sub(" ", text)
+    words = set(_WORD.findall(prose))
+    american = set(_AMERICAN.findall(prose))
     plain = {word.removesuffix("'s") for word in words if word.islower() and len(word) > 2}
-    return sorted(word for word in plain if word not in _known())
+    return sorted({word for word in plain if word not in _known()} | american)

@@ -5,6 +5,7 @@ once (the log of a campaign some times); memory: the names of all keys, and what
 """
 
 import itertools
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -49,6 +50,7 @@ _CAMPAIGN = "campaigns/{campaign}"
 _BACKUP = "restore it from a backup"
 _ADVANCE = "`cccount advance --campaign {campaign}` writes it again"
 _AGAIN = "delete it: the next step that needs it makes it again"
+BESIDE_SQLITE = ("-wal", "-shm", "-journal")  # they come and go, also while somebody looks
 _FOREIGN = re.compile(r"\.DS_Store|\._.*|\.nfs.*|\.fuse_hidden.*|\.directory|Thumbs\.db|desktop\.ini", re.IGNORECASE)
 
 
@@ -76,7 +78,7 @@ def _array(spec: ArraySpec, spec_of: Callable[[str], ArraySpec] | None = None) -
 
 def _database(name: str) -> tuple[str, ...]:
     """SQLite has files of its own beside a database, while it is open or after a process died."""
-    return tuple(f"{_CAMPAIGN}/{name}{ending}" for ending in ("", "-wal", "-shm", "-journal"))
+    return tuple(f"{_CAMPAIGN}/{name}{ending}" for ending in ("", *BESIDE_SQLITE))
 
 
 def _group(*patterns: str) -> Stored:
@@ -124,9 +126,9 @@ WORKSPACE = (
 
 CAMPAIGN = (
     Stored((f"{_CAMPAIGN}/campaign.toml",), "method, seed, level, fingerprints of the inputs: frozen at the start",
-           "`cccount count` and its kin", checks.settings, _BACKUP, rebuilt=False, expected=_has_begun),
-    Stored((f"{_CAMPAIGN}/goal.toml",), "budget, target width, who answers: may grow", "`cccount count` and its kin", checks.goal,
-           f"{_BACKUP}, or give the goal again with the command that started the campaign", rebuilt=False,
+           "`cccount count`, `cluster`, …", checks.settings, _BACKUP, rebuilt=False, expected=_has_begun),
+    Stored((f"{_CAMPAIGN}/goal.toml",), "budget, target width, who answers: may grow", "`cccount count`, `cluster`, …",
+           checks.goal, f"{_BACKUP}, or give the goal again with the command that started the campaign", rebuilt=False,
            expected=Beside((f"{_CAMPAIGN}/campaign.toml",))),
     Stored((f"{_CAMPAIGN}/epochs/{{number}}.toml",), "where another sampler took over, and why: created once",
            "`cccount advance`", checks.epoch, _BACKUP, rebuilt=False),
@@ -235,7 +237,12 @@ def _walk(place: Place, state: Path) -> Iterator[Problem]:
 
 def _no_file(place: Place, key: str) -> str | None:
     """Why what is there is no file: a pipe, a device, a link to nowhere. In an object store there are only objects."""
-    return None if place.objects.locks_can_break else unusable(f"{place.objects.location}/{key}")
+    if place.objects.locks_can_break:
+        return None
+    path = f"{place.objects.location}/{key}"
+    if key.endswith(BESIDE_SQLITE) and not os.path.lexists(path):  # a server has just closed its database
+        return None
+    return unusable(path)
 
 
 def _on_host(place: Place, state: Path | None, cache: Path | None) -> Iterator[Problem]:
@@ -303,4 +310,15 @@ if __name__ == "__main__":
     sys.stdout.write(as_table())
 
 
-__all__ = ["CAMPAIGN", "DISPOSABLE", "PAGES", "RESULTS_OF", "WORKSPACE", "as_table", "problems", "result", "result_table"]
+__all__ = [
+    "BESIDE_SQLITE",
+    "CAMPAIGN",
+    "DISPOSABLE",
+    "PAGES",
+    "RESULTS_OF",
+    "WORKSPACE",
+    "as_table",
+    "problems",
+    "result",
+    "result_table",
+]

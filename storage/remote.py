@@ -227,7 +227,7 @@ def _reader() -> type[zarr.storage.ObjectStore[Any]]:
 
 _REASONS: Mapping[str, str] = {
     "PermissionDeniedError": "no permission: the credentials in the environment may not do this",
-    "UnauthenticatedError": "it does not accept the credentials in the environment (AWS_ACCESS_KEY_ID and its kin)",
+    "UnauthenticatedError": "it does not accept the credentials in the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)",
 }
 
 

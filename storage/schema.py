@@ -15,7 +15,7 @@ FORMAT = formats.WORKSPACE.present  # of the whole workspace
 
 @dataclass(frozen=True, slots=True)
 class ArraySpec:
-    """A zarr array whose first axis is the item number (but for the similarity store: there it counts rows of tiles).
+    """A zarr array whose first axis is the item number (but for older versions' similarities: there it counts rows of tiles).
 
     `fill` is what a chunk that was never written reads as: a value that no stage can mistake for data.
     """
@@ -77,8 +77,8 @@ MATCHES = ArraySpec(
 )  # fmt: skip
 SIMILARITY = ArraySpec(
     "similarity.zarr", "float16", ("tile_row", "column"), float("nan"),
-    "optional: similarities of all pairs, tile after tile of the upper triangle of blocks; NaN where there is no pair",
-    "`cccount neighbors --store-similarity`",
+    "of an older version: similarities of all pairs, tile after tile; nothing reads them, and `cccount neighbors` removes them",
+    "`cccount neighbors`",
 )  # fmt: skip
 
 
@@ -226,7 +226,7 @@ GROUPINGS = TableSpec("groupings", (
     Column("entropy", pa.float64(), "of the cluster sizes, in nats: falls as parts of one class are joined"),
     Column("nmi", pa.float64(), "normalised mutual information with the labels, where there are any", required=False),
     Column("ari", pa.float64(), "adjusted Rand index with the labels, where there are any", required=False),
-    Column("warning", pa.string(), "what whoever pays for the answers should know", required=False),
+    Column("warning", pa.string(), "a warning for whoever pays for the answers", required=False),
     Column("state", pa.string(), "running, waiting, done or stopped"),
     Column("refreshed_at", _TIME, "when"),
     Column("expected_classes", pa.float64(), "as a count: without groups that are probably parts of others", required=False,
@@ -255,10 +255,10 @@ INDIVIDUALS = TableSpec("individuals", (
     Column("places", pa.list_(pa.string()), "where it was met"),
     Column("sides", pa.list_(pa.string()), "sides that its pictures show"),
     Column("key_photo", pa.string(), "the id of the picture that stands for it"),
-    Column("checked", pa.int64(), "of its pictures, how many people's answers join"),
+    Column("checked", pa.int64(), "how many of its pictures are joined by people's answers"),
     Column("sure", pa.string(), "confirmed, checked, partly checked, by looks, one picture"),
     Column("checked_by", pa.list_(pa.string()), "who joined pictures of it"),
-    Column("against", pa.int64(), "answers of people that say that two of its pictures differ"),
+    Column("against", pa.int64(), "people's answers which say that two of its pictures differ"),
     Column("known", pa.bool_(), "whether it is in a catalogue that was brought in"),
     Column("items", pa.list_(pa.int64()), "its pictures, the earliest first"),
 ))  # fmt: skip
@@ -326,7 +326,7 @@ ESTIMATES = TableSpec("estimates", (
     Column("level", pa.float64(), "of the interval"),
     Column("state", pa.string(), "running, waiting, done or stopped"),
     Column("refreshed_at", _TIME, "when"),
-    Column("forecast", pa.int64(), "questions in all until the wanted width, where it can be said", required=False, later=True),
-    Column("clusters_seen", pa.float64(), "so many there are at least, if the answers are right", required=False, later=True),
+    Column("forecast", pa.int64(), "questions that the wanted width takes in all, if known", required=False, later=True),
+    Column("clusters_seen", pa.float64(), "there are at least so many, if the answers are right", required=False, later=True),
     Column("glances", pa.int64(), "pages that somebody was shown", required=False, later=True),
 ))  # fmt: skip

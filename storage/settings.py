@@ -87,7 +87,7 @@ class Settings(TomlFile):
 class Goal(TomlFile):
     """`goal.toml`: how far the campaign should go and who answers. A larger budget goes on from the same campaign."""
 
-    title = "How far this campaign should go, and who answers. Written by `cccount count` and its kin."
+    title = "How far this campaign should go, and who answers. Written by `cccount count`, `cluster` or `subcluster`."
     repair = "restore it from a backup, or give the goal again with the command that started the campaign"
 
     budget: int

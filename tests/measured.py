@@ -190,6 +190,10 @@ class Made:
         known.write_text("\n".join(["id,name", *rows]))
         size = replace(here, answers=self.items)
         yield Watched("catalogue import", "catalogue import", size, ["catalogue", "import", ws, "--file", known])
+        bursts = self.folder / "bursts.csv"
+        bursts.write_text("\n".join(["id,burst", *(f"{name},{number // 2}" for number, name in enumerate(self.names))]))
+        size = replace(here, answers=2 * self.items)  # what the file may say, and the pairs of the catalogue
+        yield Watched("facts encounters", "facts", size, ["facts", "encounters", ws, "--file", bursts])
         (self.folder / "images").rename(self.folder / "moved")
         yield Watched("relocate", "relocate", names, ["relocate", ws, "--images", self.folder / "moved"])
         yield Watched(

@@ -50,6 +50,17 @@ def test_the_command_line_imports_nothing_heavy() -> None:
     assert shown.stdout.strip() == "[]"
 
 
+def test_the_science_is_imported_without_its_optional_parts() -> None:
+    """Also with every public name looked up: names are imported when they are wanted."""
+    heavy = ["prefect", "distributed", "dask", "fastapi", "starlette", "uvicorn", "matplotlib"]
+    script = f"""import sys, cccount_dist
+for name in cccount_dist.__all__:
+    getattr(cccount_dist, name)
+print([name for name in {heavy!r} if name in sys.modules])"""
+    shown = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert shown.stdout.strip() == "[]"
+
+
 def test_nothing_is_unpickled() -> None:
     """A file that is unpickled runs as a program. (Dask's protocol does it too: that is why it runs on TLS.)"""
     for package in ALLOWED:
@@ -73,3 +84,17 @@ def test_python_alone_loads_no_server_no_scheduler_and_no_cluster() -> None:
     script = f"import sys; from cccount_dist import Campaign, ClusterCounter; print([n for n in {unused!r} if n in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, capture_output=True, text=True)
     assert shown.stdout.strip() == "[]"
+
+
+def test_a_step_loads_what_it_uses() -> None:
+    """Every step of every campaign is a process of its own: half a second for what only sided collections need is felt."""
+    unused = ["scipy.stats", "scipy.optimize", "sklearn", "dask", "matplotlib"]
+    script = f"""if True:
+        import sys
+        import cccount_dist.kinds.cluster.runner
+        print([n for n in {["scipy.special", *unused]!r} if n in sys.modules])
+        import cccount_dist.kinds.count.runner
+        print([n for n in {unused!r} if n in sys.modules])
+    """
+    shown = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert shown.stdout.split() == ["[]", "[]"]

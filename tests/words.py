@@ -13,6 +13,11 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("storage", "cccount_dist", "flows")
 _FEWEST = 3
+# Of a query, a style sheet, a script, a content policy, a type, an address, a selector.
+_CODE = re.compile(
+    r"^\s*(?:SELECT|INSERT|CREATE|UPDATE|DELETE|PRAGMA)\b|\{ [\w-]+:|\bconst |default-src|^<|^[A-Z]\w+\[|^/api/|:not\(|\(\?:"
+    r"|%\(\w+\)s|\w\[\w+, |->|^\w+/\w[\w+]*(?:;|$)|\$\{[^}]*\}deg|^format = |\| Sequence\["
+)
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
@@ -50,7 +55,7 @@ def _text(node: ast.AST) -> str | None:
 def _is_prose(text: str) -> bool:
     """Whether words follow each other as in a sentence: no pattern, no query, no format of our own."""
     words = re.findall(r"(?<![\w<{.-])[A-Za-z][a-z']+(?![\w>}=(])", text)
-    return len(words) >= _FEWEST and not re.match(r"\s*(SELECT|INSERT|CREATE|UPDATE|DELETE|PRAGMA)\b", text)
+    return len(words) >= _FEWEST and not _CODE.search(text)
 
 
 def scripts(path: Path) -> Iterator[tuple[int, str]]:

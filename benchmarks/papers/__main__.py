@@ -3,6 +3,7 @@
     python -m benchmarks.papers --data FOLDER                 the quick form: minutes, few seeds
     python -m benchmarks.papers --data FOLDER --full          the full form: hours; again: only what is missing
     python -m benchmarks.papers --data FOLDER --full --dask   the same on a Dask cluster (--compute, --workers)
+    … --cases 1                   one missing case of each experiment: whether all of them run
     … --stored --write            tables and plots of what is there into docs/evidence/paper-figures.md
     python -m benchmarks.papers --list
 
@@ -12,6 +13,7 @@ whose data are not in the folder is left out. docs/evidence/papers.md says what 
 
 import argparse
 import shutil
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -26,19 +28,20 @@ EXPERIMENTS = {one.name: one for module in (nis, apc, hacc, subclustering, iu_re
 PAGE = Path(__file__).parent.parent.parent / "docs/evidence/paper-figures.md"
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("data"), help="folder of .npz files")
     parser.add_argument("--results", type=Path, default=Path("paper-runs"))
     parser.add_argument("--only", nargs="+", choices=list(EXPERIMENTS), default=list(EXPERIMENTS))
     parser.add_argument("--full", action="store_true")
+    parser.add_argument("--cases", type=int, default=None, metavar="N", help="measure no more than N missing cases of each now")
     parser.add_argument("--stored", action="store_true", help="measure nothing: write the tables of what is there")
     parser.add_argument("--write", action="store_true", help="put tables and plots into docs/evidence/paper-figures.md")
     parser.add_argument("--list", action="store_true", help="name the experiments, and how many cases each has")
     parser.add_argument("--dask", action="store_true", help="run on a Dask cluster")
     parser.add_argument("--compute", default="local")
     parser.add_argument("--workers", type=int, default=None)
-    given = parser.parse_args()
+    given = parser.parse_args(words)
     if given.list:
         for one in EXPERIMENTS.values():
             print(f"{one.name:<20} {one.of}: {len(one.cases(full=False))} cases, full {len(one.cases(full=True))}")
@@ -51,7 +54,7 @@ def main() -> None:
             done = (
                 stored(one, given.results, full=given.full)
                 if given.stored
-                else run(one, given.data, given.results, full=given.full, client=client)
+                else run(one, given.data, given.results, full=given.full, client=client, most=given.cases)
             )
             lines = one.table(done) if done else ["Nothing was measured: the data are not in the folder."]
             given.results.mkdir(parents=True, exist_ok=True)

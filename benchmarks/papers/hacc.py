@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits, load_iris
 
-from benchmarks.papers.experiment import Case, Done, Dots, Experiment, Panel, Row, Value, by, curves_of, means
+from benchmarks.hacc import State
+from benchmarks.papers.experiment import Case, Done, Dots, Experiment, Panel, Row, Value, by, curves_of, means, values_of
 from cccount_dist.clustering.agreement import jcc, rwcp
 from cccount_dist.clustering.baselines.random_constraints import RandomConstraints
 from cccount_dist.clustering.hacc.beliefs import many_runs
@@ -136,9 +137,38 @@ def calibration_panels(done: Done) -> list[Panel | Dots]:
     ]
 
 
+def speed_cases(*, full: bool) -> list[dict[str, Value]]:
+    sets = ("digits-100", "att-100") if full else ("digits-100",)
+    return [
+        {"set": name, "file": SETS[name], "answers": answers, "run": run}
+        for name in sets for answers in (0, 25, 100) for run in range(8 if full else 2)
+    ]  # fmt: skip
+
+
+def measure_speed(folder: Path, case: Case) -> Row:
+    """The next question by trying every pair and by the fast engine, which must find the same one; CPU time of one thread."""
+    x, y = data(folder, str(case["set"]))
+    state = State(prepare(x, "cosine"), y, int(case["answers"]), seed=int(case["run"]))
+    state.fast()  # kernels are compiled before
+    fast, found = state.fast()
+    slow, wanted = state.brute()
+    assert found == wanted
+    return {"brute force, ms": 1000 * slow, "fast, ms": 1000 * fast, "times": slow / fast}
+
+
+def speed_table(done: Done) -> list[str]:
+    return means(done, ("set", "answers"), ("brute force, ms", "fast, ms", "times"))
+
+
+def speed_panels(done: Done) -> list[Panel | Dots]:
+    found = values_of(done, lambda case: f"{case['set']}, {case['answers']} answers", "times")
+    return [Dots("brute force : fast", "times", found, dict.fromkeys(found, 27.5))]
+
+
 EXPERIMENTS = (
     Experiment("hacc-curves", "Active-HACC, figure 4, iris, loss of the heuristics", cases, measure, table, panels),
     Experiment(
         "hacc-calibration", "Active-HACC, figure 3", calibration_cases, measure_calibration, calibration_table, calibration_panels
     ),
+    Experiment("hacc-speed", "Active-HACC, section 4.1: times faster", speed_cases, measure_speed, speed_table, speed_panels),
 )

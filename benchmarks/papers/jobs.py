@@ -11,17 +11,17 @@ from flows.compute.clients import run_tasks
 
 
 def run(
-    experiment: Experiment, folder: Path, results: Path, *, full: bool, client: distributed.Client | None
+    experiment: Experiment, folder: Path, results: Path, *, full: bool, client: distributed.Client | None, most: int | None = None
 ) -> list[tuple[Case, Row]]:
     """Return every case with what was measured; a case whose data are not in the folder is left out.
 
-    First runs come first, so that whoever stops in the middle has some of everything.
+    First runs come first, so that whoever stops in the middle has some of everything. `most`: how many are measured now.
     """
     results.mkdir(parents=True, exist_ok=True)
     file = results / f"{experiment.name}.jsonl"
     done = _read(file)
     cases = [case for case in experiment.cases(full=full) if _has_data(folder, case)]
-    missing = sorted((case for case in cases if _key(case) not in done), key=_replicate)
+    missing = sorted((case for case in cases if _key(case) not in done), key=_replicate)[:most]
     with file.open("a") as sink:
         sink.write("\n")  # behind a line that was cut by a kill
 
@@ -32,12 +32,12 @@ def run(
 
         task = partial(experiment.measure, folder)
         if client is not None and missing:
-            before = len(cases) - len(missing)
+            before = sum(_key(case) in done for case in cases)
             run_tasks(client, task, missing, describe=experiment.name, unit="cases", done_before=before, on_result=keep)
         else:
             for place, case in enumerate(missing):
                 keep(place, task(case))
-    return [(case, done[_key(case)]) for case in cases]
+    return [(case, done[_key(case)]) for case in cases if _key(case) in done]
 
 
 def stored(experiment: Experiment, results: Path, *, full: bool) -> list[tuple[Case, Row]]:

@@ -34,7 +34,7 @@ def passive_cases(*, full: bool) -> list[dict[str, Value]]:
         for seed in seeds:
             common: dict[str, Value] = {"set": name, "file": SETS[name], "seed": seed}
             found += [{**common, "method": "paper", "n": 10, "R / K": share} for share in (5, 10, 15, 20, 25, 40)]
-            for size in sizes if full else (5, 10, 25):
+            for size in sizes:
                 found += [{**common, "method": method, "n": size, "R / K": 25} for method in ("default", *BASELINES)]
                 found += [{**common, "method": "paper", "n": size, "R / K": 25}] if size != 10 else []
     return found

@@ -30,6 +30,27 @@ def free_words(count: int) -> str:
     return plural(count, "free one") if count else "no free ones"
 
 
+def further_words(free: int, carried: int) -> str:
+    """What a result rests on beside the answers of its campaign; nothing where no other campaign is behind it.
+
+    >>> further_words(2, 66), further_words(0, 66), further_words(2, 0)
+    (', 2 that followed from others and 66 of other campaigns', ' and 66 of other campaigns', '')
+    """
+    if not carried:
+        return ""
+    followed = f", {free:,} that followed from others" if free else ""
+    return f"{followed} and {carried:,} of other campaigns"
+
+
+def rest_words(pairs: int, pages: int, free: int, carried: int) -> str:
+    """What a result rests on: answers of its campaign, those that nobody had to give, and those of other campaigns.
+
+    >>> rest_words(0, 0, 2, 66), rest_words(23, 5, 986, 0)
+    ('0 answers, 2 that followed from others and 66 of other campaigns', '28 answers (23 pairs and 5 pages) and 986 free ones')
+    """
+    return answers_words(pairs, pages) + (further_words(free, carried) or f" and {free_words(free)}")
+
+
 def plural(count: int, one: str, many: str | None = None) -> str:
     """
     >>> plural(1, "picture"), plural(1200, "picture"), plural(0, "reply", "replies")

@@ -62,6 +62,8 @@ class CampaignStatus:
     noun: str | None = optional()
     hindrance: str | None = optional()  # why the next step cannot be taken, and what to run
     interrupted: bool | None = optional()  # True: its last step was killed, and another one goes on from there
+    carried: int | None = optional()  # what people said in other campaigns, where there is something
+    free: int | None = for_words()  # questions that nobody had to be asked
     sides_found: SideFigures | None = for_words()  # noqa: RUF009 (a field)
 
     def json(self) -> dict[str, object]:
@@ -169,6 +171,8 @@ class Campaign:
             noun=goal.noun,
             hindrance=hindrance(self._folder),
             interrupted=was_interrupted(self._folder, last) or None,
+            carried=ledger.carried or None,
+            free=ledger.inferred,
             sides_found=sides_of(self._folder),
         )
 
@@ -359,7 +363,7 @@ class Campaign:
             return
         taken = told.get(row.undoes) or self._reading.ledger.row(row.undoes)
         if taken is None or taken.undoes is not None or (taken.annotator, taken.question_id) != (row.annotator, row.question_id):
-            raise InputError(f"{row.undoes!r} is no answer of {row.annotator}'s to question {row.question_id} that still holds")
+            raise InputError(f"{row.annotator} has no answer {row.undoes!r} to question {row.question_id} that still holds")
 
     def _is_new(self, answer_id: str) -> bool:
         if not self._reading.ledger.knows(answer_id):
@@ -374,7 +378,7 @@ class Campaign:
             row = self._reading.ledger.row(answer_id)
             if row is None or row.undoes is not None or row.annotator != annotator or (flags_only and not is_flag(row.source)):
                 what = "flag" if flags_only else "answer"
-                raise InputError(f"{answer_id!r} is no {what} of {annotator}'s that still holds")
+                raise InputError(f"{annotator} has no {what} {answer_id!r} that still holds")
             self.record(undo_rows([row, *self._answered_by(row)], undo_id))
             return True
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from cccount_dist.campaign.activity import costs_of
 from cccount_dist.campaign.costs import Costs, learn_costs
-from cccount_dist.sampling.ledger import OUTSIDE, Ledger, LoggedAnswer, is_check
+from cccount_dist.sampling.ledger import OUTSIDE, Ledger, LoggedAnswer, is_carried, is_check
 from cccount_dist.sampling.logged import answers_of
 from storage.campaigns import CampaignFolder
 from storage.settings import Goal
@@ -88,8 +88,7 @@ class Effort:
 def effort_of(ledger: Ledger, waits: tuple[float, ...] = (), costs: Costs | None = None) -> Effort:
     """Return what the log says now."""
     rows = ledger.rows()
-    carried = sum(is_carried(row) for row in rows)
-    return Effort(ledger.questions, ledger.glances, ledger.inferred, carried, _people(rows), waits, costs)
+    return Effort(ledger.questions, ledger.glances, ledger.inferred, ledger.carried, _people(rows), waits, costs)
 
 
 def measured_costs(folder: CampaignFolder) -> Costs:
@@ -101,11 +100,6 @@ def measured_costs(folder: CampaignFolder) -> Costs:
     learns = goal.oracle == "people" and folder.epochs()[-1].knowledge
     rows = answers_of(folder.log.answers(since=max(0, folder.log.tip()[0] - _NEWEST))) if learns else []
     return costs_of(rows, goal)
-
-
-def is_carried(row: LoggedAnswer) -> bool:
-    """Whether it was said in another campaign."""
-    return row.question_id == OUTSIDE and row.source.startswith("campaign ")
 
 
 def _people(rows: Iterable[LoggedAnswer]) -> tuple[PersonsTotal, ...]:
@@ -129,4 +123,4 @@ def _people(rows: Iterable[LoggedAnswer]) -> tuple[PersonsTotal, ...]:
     return tuple(sorted(found, key=lambda person: (-person.answers, person.name)))
 
 
-__all__ = ["Effort", "PersonsTotal", "effort_of", "is_carried", "measured_costs"]
+__all__ = ["Effort", "PersonsTotal", "effort_of", "measured_costs"]

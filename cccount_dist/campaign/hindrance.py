@@ -32,8 +32,9 @@ def missing_input(workspace: Workspace) -> tuple[str, str] | None:
         without = items if embeddings is None else _rows_missing(workspace)
         components = None if embeddings is None else embeddings.attributes.get("components")
         shorter = "" if components is None else f" --components {components}"
-        given = embeddings is not None and embeddings.attributes.get("encoder") == "given" and components is None
-        run = f"cccount extend {place} --embeddings FILE" if given else f"cccount embed {place}{shorter}"
+        encoder = None if embeddings is None or components is not None else embeddings.attributes.get("encoder")
+        makes = {"given": f"extend {place} --embeddings FILE", "distances": f"init {place} --distances FILE"}
+        run = f"cccount {makes.get(str(encoder), f'embed {place}{shorter}')}"
         return f"the vectors of {without:,} item{'' if without == 1 else 's'}", run
     degree = workspace.array(DEGREE) if workspace.has_array(DEGREE) else None
     if degree is None or degree.missing() or degree.attributes.get("embeddings") != embeddings.fingerprint():

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cccount_dist.embedding.given import is_of_distances
 from cccount_dist.sampling.sided import NO_SIDE
 from cccount_dist.similarity.metrics import Metric, check_metric, prepare
 from storage.collection import SIDES
@@ -33,6 +34,7 @@ class Inputs:
     described: str = ""  # in a few words, for people
     mean_square: float | None = None  # mean squared distance of two items, if the metric is Euclidean (`metrics.py`)
     matches: NDArray[np.int16] | None = None  # (n, m) with the first m neighbours, memory-mapped (`localmatches.py`)
+    of_distances: bool = False  # whether the vectors stand for given distances: Euclidean, none longer than 1
     sides: NDArray[np.int8] | None = None  # (n,) place in `SIDES_KEPT`, where pictures of different sides are never compared
 
     @property
@@ -78,7 +80,8 @@ def load_inputs(workspace: Workspace, progress: Callable[[int, int], None] | Non
     fingerprints = {"embeddings": fingerprint, "degree": degree.fingerprint()}
     k = degree.attributes.get("k")
     described = f"vectors of {embeddings.attributes.get('encoder')}, {k} neighbours, {metric}"
-    return Inputs(vectors, degree.read(), metric, fingerprints, described, mean_square)
+    of_distances = is_of_distances(embeddings.attributes)
+    return Inputs(vectors, degree.read(), metric, fingerprints, described, mean_square, of_distances=of_distances)
 
 
 def neighbor_lists(workspace: Workspace) -> NDArray[np.int32]:

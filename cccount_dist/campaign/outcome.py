@@ -57,6 +57,7 @@ class CampaignOutcome(Outcome):
 
     shown: ClassVar[tuple[str, ...]] = ("method", "state", "questions", "inferred", "pending", "contradictions")
 
+    carried: int | None = optional()  # what people said in other campaigns, where there is something
     workspace: str | None = for_words()  # where it lies, for the command that comes next
     noun: str | None = optional()  # what is counted, in the user's word
     epoch: str | None = optional()  # since when another sampler asks, and why

@@ -54,6 +54,7 @@ class Progress(Generic[ResultT]):
     questions: int
     glances: int
     inferred: int
+    carried: int  # what people said in other campaigns
     contradictions: int
     pending: int
 
@@ -350,6 +351,7 @@ class CampaignRunner(ReplayedCampaign[ResultT]):
             questions=self.ledger.questions,
             glances=self.ledger.glances,
             inferred=self.ledger.inferred,
+            carried=self.ledger.carried,
             contradictions=self.ledger.contradictions,
             pending=len(self.pending()),
         )

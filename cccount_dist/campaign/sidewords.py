@@ -64,8 +64,9 @@ class SideFigures:
         """What a person is told."""
         sides = ", ".join(f"{name} {one.words()}" for name, one in self.of_side.items())
         sure = "for certain" if self.grouped else "by the intervals of the sides"
-        lines = [f"By side: {sides}. Pictures of different sides were not compared, so both sides of one count as two above."]
-        known = f"; of {self.joined:,} both sides are known" if self.joined else ""
+        twice = "Pictures of different sides were not compared, so one that was seen from both sides counts twice above."
+        lines = [f"By side: {sides}. {twice}"]
+        known = f"; both sides are known of {self.joined:,}" if self.joined else ""
         lines.append(f"Both sides taken together: {self.least:,.0f} to {noun.of(round(self.most))} {sure}{known}.")
         if self.estimate is not None and self.low is not None and self.high is not None:
             lines.append(

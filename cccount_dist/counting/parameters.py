@@ -48,12 +48,12 @@ class PlacingParameters(_Parameters):
     grid: Annotated[int, GRID] = 1
     wrong_answers: Annotated[str, WRONG_ANSWERS] = "none"
     lanes: Annotated[
-        int, Option("Items under way at once; more than 16: at most so many, begun when questions are wanted.", least=1)
+        int, Option("Items under way at once; more than 16: at most this many, begun when questions are wanted.", least=1)
     ] = 1
     ahead: Annotated[
         str,
         Option(
-            "With several items under way: one question about each, or those that are likeliest needed.",
+            "With several items under way: one question about each, or those that are most likely needed.",
             choices=("items", "likely"), absent="items",
         ),
     ] = "items"  # fmt: skip

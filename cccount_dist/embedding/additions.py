@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cccount_dist.embedding.given import ATTRIBUTES as GIVEN
-from cccount_dist.embedding.given import write_given
+from cccount_dist.embedding.given import is_of_distances, write_given
 from cccount_dist.embedding.readers.vectors import Vectors
 from storage.arrays import ShardedArray
 from storage.collection import Collection, write_collection
@@ -41,6 +41,7 @@ def add(workspace: Workspace, found: pa.Table) -> int:
     """Add what is new in `found` to the workspace and return how many items that were."""
     collection = workspace.collection()
     source = _source(workspace)
+    _refuse_of_distances(workspace, source)
     if source is not None and source.attributes == GIVEN:
         raise InputError(
             f"{workspace.location} was made from given vectors: add vectors to it (--embeddings), images have none of this kind"
@@ -70,6 +71,7 @@ def add_given(
     Memory: a shard and a block; time: every vector is copied once.
     """
     collection, source = workspace.collection(), _source(workspace)
+    _refuse_of_distances(workspace, source)
     if source is None or source.attributes != GIVEN:
         raise InputError(
             f"{workspace.location} was not made from given vectors: its own are another encoder's, and cannot be compared with "
@@ -100,6 +102,14 @@ def add_given(
         for key in (PREVIOUS.name, "markers/previous"):
             workspace.objects.delete(key)
     return added
+
+
+def _refuse_of_distances(workspace: Workspace, source: ShardedArray | None) -> None:
+    if source is not None and is_of_distances(source.attributes):
+        raise InputError(
+            f"{workspace.location} was made from given distances, and those to new items are not known: make a new workspace "
+            "with the distances of all"
+        )
 
 
 def _numbered_on(found: pa.Table, first: int) -> pa.Table:

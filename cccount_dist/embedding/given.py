@@ -19,6 +19,16 @@ from storage.errors import InputError
 
 Progress = Callable[[int], None]
 ATTRIBUTES: dict[str, JSON] = {"encoder": "given", "revision": "given", "components": None}
+DISTANCES = "distances"  # in the place of the encoder: vectors that stand for given distances
+
+
+def of_distances(digest: str) -> dict[str, JSON]:
+    """Return the attributes of vectors that stand for the distances of this digest."""
+    return {"encoder": DISTANCES, "revision": digest, "components": None}
+
+
+def is_of_distances(attributes: Mapping[str, JSON]) -> bool:
+    return attributes.get("encoder") == DISTANCES
 
 
 def given_collection(vectors: Vectors, path: Path, progress: Progress | None = None) -> pa.Table:
@@ -73,4 +83,6 @@ def _look_through(vectors: Vectors, path: Path, progress: Progress | None) -> di
     return problems
 
 
-__all__ = ["ATTRIBUTES", "given_collection", "given_items", "write_given"]
+__all__ = [
+    "ATTRIBUTES", "DISTANCES", "given_collection", "given_items", "is_of_distances", "of_distances", "write_given",
+]  # fmt: skip

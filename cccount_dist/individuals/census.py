@@ -131,6 +131,12 @@ class Individuals:
         """Whether the campaign has groups, or saw some."""
         return any(len(_groups(self.folder, spec)) for spec in GROUPED)
 
+    @property
+    def anybody_is_named(self) -> bool:
+        """Whether an individual has a name, from a person or from a catalogue."""
+        with self._lock:
+            return bool(self._described().names) or read_known_pictures(self.workspace).num_rows > 0
+
     def census(self, gap_minutes: float = GAP_MINUTES, *, remember: bool = True) -> Census:
         """Return everybody as of now: the campaign's groups, kept to all that people said by hand.
 
@@ -158,6 +164,7 @@ class Individuals:
             rows = roster(
                 groups,
                 numbers,
+                sure,
                 facts := Facts.of(collection.table),
                 heard.answers,
                 described,
@@ -313,7 +320,7 @@ class Individuals:
             entry = next((one for one in entries if one.id == id and one.undoes is None), None)
             if entry is not None:
                 if entry.annotator != annotator or any(one.undoes == id for one in entries):
-                    raise InputError(f"{id!r} is nothing of {annotator}'s that still holds")
+                    raise InputError(f"{annotator} has said nothing with the id {id!r} that still holds")
                 append_name(self.workspace, Entry(own, entry.individual, entry.field, "", annotator, now(), id), self._entries)
                 return own
             ledger = self.campaign.ledger
@@ -325,7 +332,7 @@ class Individuals:
                 self._seal()
                 return own
             if not rows or not is_correction(rows[0].source) or rows[0].annotator != annotator:
-                raise InputError(f"{id!r} is no correction of {annotator}'s that still holds in campaign {self.folder.name!r}")
+                raise InputError(f"{annotator} has made no correction {id!r} that still holds in campaign {self.folder.name!r}")
             self.campaign.record(undo_rows(rows, own))
             self._seal()
             if rows[0].source == _source(MOVE):

@@ -34,13 +34,13 @@ def changes(before: Mapping[int, Sequence[int]], now: Sequence[Individual]) -> l
             found.append(Change(one.individual, one.title, "seen again", added))
         for number, taken in sorted(came.items()):
             gone = number not in there
-            what = f"has the pictures of individual {number}, who is no more" if gone else f"has pictures of individual {number}"
+            what = f"has the pictures of individual {number}, which is gone" if gone else f"has pictures of individual {number}"
             found.append(Change(one.individual, one.title, what, tuple(taken)))
     grouped = {item for one in now for item in one.items}
     for number, pictures in sorted(before.items()):
         lost = tuple(item for item in pictures if item not in grouped)
         if lost:
-            what = "is no more: its pictures belong to nobody" if number not in there else "lost pictures to nobody"
+            what = "is gone: its pictures belong to nobody" if number not in there else "lost pictures to nobody"
             found.append(Change(number, there[number].title if number in there else f"individual {number}", what, lost))
     return sorted(found, key=lambda one: (one.individual, one.what))
 

@@ -1,6 +1,7 @@
 """What time and place say about pairs of pictures: too far apart for one animal, at once before opposite cameras, after a death.
 
-Pure: arrays in, pairs out. Each costs what its docstring says; none looks at all pairs.
+Pure: arrays in, pairs out. Each costs what its docstring says; none looks at all pairs. Where there may be very many, they come
+as an array (m, 2), so that whoever keeps them can first see whether they fit.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +13,7 @@ Degrees = NDArray[np.float64]
 Pairs = list[tuple[int, int]]
 _EARTH_KM = 6371.0
 _MICROSECONDS = 1e6
+_ROWS = 16_384  # that are looked at together
 
 
 def kilometers(north: Degrees, east: Degrees, u: NDArray[np.int64], v: NDArray[np.int64]) -> Degrees:
@@ -30,21 +32,25 @@ def kilometers(north: Degrees, east: Degrees, u: NDArray[np.int64], v: NDArray[n
 def too_far(
     near: NDArray[np.int32], moments: NDArray[np.int64], timed: NDArray[np.bool_], north: NDArray[np.float64],
     east: NDArray[np.float64], speed: float,
-) -> Pairs:  # fmt: skip
+) -> NDArray[np.int64]:  # fmt: skip
     """Return the pairs of neighbours that no animal of this speed (km/h) can both be.
 
     `near` (n, k): of each picture those that look like it, which are what a method asks about; moments in microseconds; places
-    are NaN where not known. Time and memory: O(n k).
+    are NaN where not known. Time: O(n k); memory: the pairs that are found, and a block of the rows.
     """
-    u = np.repeat(np.arange(len(near)), near.shape[1])
-    v = near.ravel().astype(np.int64)
-    usable = (v >= 0) & timed[u] & timed[np.where(v >= 0, v, 0)]
-    placed = ~np.isnan(north) & ~np.isnan(east)
-    usable &= placed[u] & placed[np.where(v >= 0, v, 0)]
-    u, v = u[usable], v[usable]
-    hours = np.abs(moments[u] - moments[v]) / _MICROSECONDS / 3600
-    far = kilometers(north, east, u, v) > speed * hours
-    return sorted({(min(a, b), max(a, b)) for a, b in zip(u[far].tolist(), v[far].tolist(), strict=True)})
+    usable = timed & ~np.isnan(north) & ~np.isnan(east)
+    found = [np.zeros(0, np.int64)]
+    for start in range(0, len(near), _ROWS):
+        block = np.asarray(near[start : start + _ROWS])
+        u = np.repeat(np.arange(start, start + len(block)), block.shape[1])
+        v = block.ravel().astype(np.int64)
+        good = (v >= 0) & usable[u] & usable[np.where(v >= 0, v, 0)]
+        u, v = u[good], v[good]
+        hours = np.abs(moments[u] - moments[v]) / _MICROSECONDS / 3600
+        far = kilometers(north, east, u, v) > speed * hours
+        found.append(np.unique(np.minimum(u, v)[far] * len(near) + np.maximum(u, v)[far]))
+    pairs = np.unique(np.concatenate(found))
+    return np.stack([pairs // len(near), pairs % len(near)], axis=1) if len(near) else np.zeros((0, 2), np.int64)
 
 
 def at_once(one: Sequence[int], other: Sequence[int], moments: NDArray[np.int64], seconds: float) -> Pairs:
@@ -71,17 +77,17 @@ def at_once(one: Sequence[int], other: Sequence[int], moments: NDArray[np.int64]
 
 def after_death(
     pictures: Mapping[str, int], died: Mapping[str, int], moments: NDArray[np.int64], timed: NDArray[np.bool_]
-) -> Pairs:
+) -> NDArray[np.int64]:
     """Return a picture of each dead animal with every picture that was taken after its death. Time: pictures times deaths.
 
     `died`: the moment by the animal's name; `pictures`: one picture of each, that was taken before.
     """
-    return [
-        (pictures[name], item)
-        for name, moment in died.items()
-        for item in np.flatnonzero(timed & (moments > moment)).tolist()
-        if item != pictures[name]
-    ]
+    found = [np.zeros((0, 2), np.int64)]
+    for name, moment in died.items():
+        later = np.flatnonzero(timed & (moments > moment))
+        later = later[later != pictures[name]]
+        found.append(np.stack([np.full(len(later), pictures[name]), later], axis=1))
+    return np.concatenate(found)
 
 
 def one_of_each(groups: Iterable[Sequence[int]]) -> Pairs:

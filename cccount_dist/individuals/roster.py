@@ -159,6 +159,7 @@ def encounters_of(items: Sequence[int], facts: Facts, gap_minutes: float = GAP_M
 def roster(
     groups: Sequence[Sequence[int]],
     numbers: Sequence[int],
+    sure: Sequence[Items],
     facts: Facts,
     said: Sequence[Said],
     described: Described,
@@ -167,7 +168,11 @@ def roster(
     sides: Mapping[int, str] | None = None,
     gap_minutes: float = GAP_MINUTES,
 ) -> list[Individual]:
-    """Return the individuals, by number. `known`: the name of pictures in a catalogue; `sides`: what pictures show."""
+    """Return the individuals, by number.
+
+    `sure`: what people's answers join in each group (`joined`); `known`: the name of pictures in a catalogue; `sides`: what
+    pictures show.
+    """
     group_of = {item: number for number, group in enumerate(groups) for item in group}
     people: list[set[str]] = [set() for _ in groups]
     by_hand: list[set[int]] = [set() for _ in groups]
@@ -183,9 +188,9 @@ def roster(
         elif one.value == DIFFERENT:
             against[group] += 1
     rows = [
-        _row(group, number, facts, described, sure, people[place], by_hand[place], against[place], known or {}, sides or {},
+        _row(group, number, facts, described, together, people[place], by_hand[place], against[place], known or {}, sides or {},
              gap_minutes)
-        for place, (group, number, sure) in enumerate(zip(groups, numbers, joined(groups, said), strict=True))
+        for place, (group, number, together) in enumerate(zip(groups, numbers, sure, strict=True))
     ]  # fmt: skip
     return sorted(rows, key=lambda row: row.individual)
 

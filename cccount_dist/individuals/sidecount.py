@@ -15,9 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import gammaln
-from scipy.stats import norm
 
 FEWEST = 5  # animals that were met from both sides at once; fewer say too little about how sides come about
 _SIMULATED = 60
@@ -50,6 +47,8 @@ def animals(meetings: Sequence[Meetings], *, others: int = 0, level: float = 0.9
     whole, once = table[table[:, 2] > 0], table[table[:, 2] == 0]
     if len(whole) < FEWEST:
         return bounds
+    from scipy.special import ndtri  # every step of a campaign imports this module, and few steps get here
+
     sizes = once[once[:, 0] > 0, 0], once[once[:, 1] > 0, 1]
     named = joined - len(whole)  # joined by a name or by hand: among those that the model joins, and certain
     fitted = _fit(whole, *sizes)
@@ -59,7 +58,7 @@ def animals(meetings: Sequence[Meetings], *, others: int = 0, level: float = 0.9
     if not len(errors):
         return bounds
     most = min(len(sizes[0]), len(sizes[1]))
-    half = float(norm.ppf(0.5 + level / 2) * np.sqrt(np.mean(errors**2)))
+    half = float(ndtri(0.5 + level / 2) * np.sqrt(np.mean(errors**2)))
     total = len(whole) + len(sizes[0]) + len(sizes[1])
     expected, least, largest = (float(np.clip(x, named, most)) for x in (hidden, hidden - half, hidden + half))
     return Animals(bounds.certain_low, bounds.certain_high, joined, total - expected, total - largest, total - least + others)
@@ -78,6 +77,8 @@ class _Model:
 
 def _log_met(counts: NDArray[np.int64], rates: NDArray[np.float64], even: float) -> NDArray[np.float64]:
     """Log probability of numbers of meetings (m, kinds) of animals whose rates are these times a gamma of mean 1."""
+    from scipy.special import gammaln
+
     total = counts.sum(axis=1)
     of_kinds = counts @ np.log(rates) - gammaln(counts + 1).sum(axis=1)
     found: NDArray[np.float64] = (
@@ -88,6 +89,8 @@ def _log_met(counts: NDArray[np.int64], rates: NDArray[np.float64], even: float)
 
 def _fit(whole: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64], begin: _Model | None = None) -> _Model:
     """Return the parameters under which the groups are likely: a composite likelihood, for left and right groups may be one."""
+    from scipy.optimize import minimize
+
     met = len(whole) + len(left) + len(right)
     unique = [np.unique(counts, axis=0, return_counts=True) for counts in (whole, left[:, None], right[:, None])]
 

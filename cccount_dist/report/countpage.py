@@ -155,7 +155,7 @@ def _compared(facts: CountFacts) -> Html:
 
 def _collection(facts: CountFacts) -> Html:
     collection = facts.collection
-    vectors = "given with the collection" if collection.encoder == "given" else (collection.encoder or "unknown")
+    vectors = "given with the collection" if collection.encoder in ("given", "distances") else (collection.encoder or "unknown")
     if collection.dimensions is not None:
         vectors += f", {plural(collection.dimensions, 'dimension')}"
     rows = [

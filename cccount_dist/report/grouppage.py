@@ -5,7 +5,7 @@ One HTML file without scripts, like that of a count; what users wrote is escaped
 
 from collections.abc import Mapping
 
-from cccount_dist.campaign.answerwords import answers_words
+from cccount_dist.campaign.answerwords import answers_words, further_words
 from cccount_dist.campaign.noun import GROUP, Noun, noun_of, whole
 from cccount_dist.report.facts import JudgedPair
 from cccount_dist.report.frame import whole_file
@@ -60,8 +60,8 @@ def _headline(facts: GroupingFacts) -> tuple[str, str]:
     if facts.last is None:
         return f"No {facts.noun.many} yet", "Nothing has been computed so far."
     effort, items = facts.effort, plural(facts.collection.items, "item")
-    carried = f" and {effort.carried:,} of other campaigns" if effort.carried else ""
-    return facts.noun.of(facts.last.clusters), f"of {items}, from {answers_words(effort.pairs, effort.pages)}{carried}."
+    given = answers_words(effort.pairs, effort.pages) + further_words(effort.free, effort.carried)
+    return facts.noun.of(facts.last.clusters), f"of {items}, from {given}."
 
 
 def _answer(facts: GroupingFacts, large: str, below: str) -> Html:

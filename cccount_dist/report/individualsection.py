@@ -5,6 +5,7 @@ Reads only. Time: the collection and the answers; of the pictures, one is in mem
 
 from cccount_dist.campaign.noun import Noun
 from cccount_dist.campaign.progress import Progressing, silent
+from cccount_dist.campaign.sidesread import sides_of
 from cccount_dist.individuals.census import Census, Individuals
 from cccount_dist.individuals.roster import ALONE, Individual
 from cccount_dist.individuals.sides import sides_now
@@ -29,9 +30,9 @@ STYLE = """
 
 
 def seen_individuals(folder: CampaignFolder, collection: Collection, progress: Progressing = silent) -> Seen | None:
-    """Gather who is to be shown; None if the campaign has no groups."""
+    """Gather who is to be shown; None if the campaign has no groups, or if there is nothing that the section would show."""
     opened = Individuals(folder)
-    if not opened.has_groups:
+    if not opened.has_groups or not _can_be_shown(opened, collection):
         return None
     census = opened.census(remember=False)
     order = sorted(census.individuals, key=lambda one: (one.name is None, -one.photos, one.individual))[:MOST]
@@ -44,6 +45,15 @@ def seen_individuals(folder: CampaignFolder, collection: Collection, progress: P
         sides_now(folder),
         " ".join(filter(None, [_beside(census), _changed(opened)])),
     )
+
+
+def _can_be_shown(opened: Individuals, collection: Collection) -> bool:
+    """Whether anybody has a picture or a name, or sides are kept apart. Who everybody is costs all pictures and answers.
+
+    Every step of a campaign writes its report, and many collections are vectors alone.
+    """
+    pictured = collection.table.column("uri").null_count < collection.items
+    return pictured or opened.anybody_is_named or sides_of(opened.folder) is not None
 
 
 def _changed(opened: Individuals) -> str:

@@ -73,11 +73,11 @@ def headline(facts: CountFacts) -> tuple[str, str]:
     effort, last, noun = facts.effort, facts.last, noun_of(facts.goal, DIFFERENT)
     answers = plural(effort.answers, "answer")
     if facts.exact is not None:
-        decide = "decides" if effort.answers == 1 else "decide"
-        return f"Exactly {noun.of(facts.exact)}", f"{answers} {decide} every pair{_carried(facts)}."
+        decide = "decides" if effort.answers == 1 and not effort.carried else "decide"
+        return f"Exactly {noun.of(facts.exact)}", f"{answers}{_further(facts)} {decide} every pair."
     if last is not None:
         sure = f"{percent(facts.settings.level)} sure {interval(last)}"
-        return f"About {noun.of(whole(last.estimate))}", f"{sure}, from {_rests_on(facts, last)}{_carried(facts)}."
+        return f"About {noun.of(whole(last.estimate))}", f"{sure}, from {_rests_on(facts, last)}{_further(facts)}."
     if effort.answers:
         return "No estimate yet", f"{answers} so far are too few to say more than: at least 1, at most {facts.settings.items:,}."
     if facts.pending:
@@ -171,9 +171,8 @@ def _rests_on(facts: CountFacts, last: Estimate) -> str:
     return plural(last.answers, "answer") + (f" ({said})" if said else "")
 
 
-def _carried(facts: CountFacts) -> str:
-    carried = facts.effort.carried
-    return f" and {carried:,} of other campaigns" if carried else ""
+def _further(facts: CountFacts) -> str:
+    return answerwords.further_words(facts.effort.free, facts.effort.carried)
 
 
 def said_price(questions: float, price: float) -> str:

@@ -80,6 +80,11 @@ def adopted_source(campaign: str, source: str) -> str:
     return f"campaign {campaign}: {source}" if is_correction(source) else f"campaign {campaign}"
 
 
+def is_carried(row: "LoggedAnswer") -> bool:
+    """Whether it was said in another campaign of the workspace."""
+    return row.question_id == OUTSIDE and row.source.startswith("campaign ")
+
+
 def is_recalled(source: str) -> bool:
     """Whether it repeats an answer of an earlier epoch, or closes a question that nobody waits for."""
     return source.startswith(EPOCH)
@@ -139,6 +144,7 @@ class Ledger:
         self._pages: dict[int, int] = {}  # question that is on a page -> the page
         self._on_pages: dict[int, int] = {}  # page -> questions on it that somebody was asked
         self._paged = 0  # their sum
+        self._carried = 0
         self._recalls: dict[str, list[str]] = {}  # answer of an earlier epoch -> rows that say it again
         self._recalled: set[int] = set()
         self._votes_only: set[int] = set()  # questions whose answers stay out of the closure
@@ -170,6 +176,11 @@ class Ledger:
     def inferred(self) -> int:
         """Questions that were answered for free: by the closure, or by what was said in an earlier epoch."""
         return len(self._inferred) + len(self._recalled)
+
+    @property
+    def carried(self) -> int:
+        """What people said in other campaigns and did not take back."""
+        return self._carried
 
     @property
     def contradictions(self) -> int:
@@ -274,6 +285,7 @@ class Ledger:
     def _count(self, row: LoggedAnswer) -> list[Answer]:
         if is_recalled(row.source):
             self._recalls.setdefault(row.source.removeprefix(EPOCH).strip(), []).append(row.id)
+        self._carried += is_carried(row)
         if row.question_id != OUTSIDE:
             is_first = row.question_id not in self._votes
             counts = self._put(row)
@@ -303,6 +315,7 @@ class Ledger:
         if row is None or row.undoes is not None or answer_id in self._undone:
             return []
         self._undone.add(answer_id)
+        self._carried -= is_carried(row)
         if row.question_id != OUTSIDE:
             self._remove(row)
             again = [event for recalled in self._recalls.get(answer_id, ()) for event in self._take_back(recalled)]

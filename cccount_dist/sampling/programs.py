@@ -92,6 +92,9 @@ class ProgramSampler(Generic[R]):
             if self._values[number] is not None:
                 self._known.remove(str(number))
             self._running = self._program = None  # what rested on the old answer is forgotten
+        elif self._wants is None or _pair(asked) != _pair(self._wants):
+            # It was asked before an answer changed, and the program may have been told something else about this pair since.
+            self._running = self._program = None
         self._open.pop(_pair(asked), None)
         self._values[number] = value
         if value is not None:

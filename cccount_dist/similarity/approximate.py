@@ -42,7 +42,7 @@ class ApproximatePass(ExactPass):
         centres = centres_for(self.grid.items)
         return min(centres, max(PROBES, -(-8 * self.k * centres // self.grid.items)))
 
-    def task_bytes(self, *, store: bool) -> int:  # noqa: ARG002 (never with a store)
+    def task_bytes(self) -> int:
         return projected_approximate_bytes(self.grid.items, self.grid, self.dimensions, self.k, self.probes)
 
     def file(self, name: str, number: int = 0) -> ScratchPath:

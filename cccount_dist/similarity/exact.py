@@ -16,15 +16,14 @@ from numpy.typing import NDArray
 from cccount_dist.similarity.blocks import Block, Scores, make_block, scores_of
 from cccount_dist.similarity.finish import finish
 from cccount_dist.similarity.grid import Grid, Tile
-from cccount_dist.similarity.kernel import Keep, scan_diagonal, scan_tile
+from cccount_dist.similarity.kernel import scan_diagonal, scan_tile
 from cccount_dist.similarity.lists import CLOSED, Lists, absorb, cut_all, new_lists
 from cccount_dist.similarity.memory import forget_pages, peak_bytes, projected_bytes
 from cccount_dist.similarity.metrics import EuclideanScale, Metric, euclidean_scale, prepare, usable
 from cccount_dist.similarity.partial import found_in, read_found, write_found
-from cccount_dist.similarity.store import write_tile
 from storage.errors import WorkspaceError
 from storage.rowcache import row_cache
-from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, SIMILARITY
+from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY
 from storage.scratch import ScratchPath
 from storage.workspace import Workspace
 
@@ -52,9 +51,9 @@ class ExactPass:
     def meaning(self) -> Scores:
         return scores_of(self.metric, self.dimensions, self.scale)
 
-    def task_bytes(self, *, store: bool) -> int:
+    def task_bytes(self) -> int:
         """Return an upper limit of the memory of a task."""
-        return projected_bytes(self.grid, self.dimensions, self.k, store=store)
+        return projected_bytes(self.grid, self.dimensions, self.k)
 
     def vectors(self) -> NDArray[np.float32]:
         """Return all prepared rows as a memory map of this host's row cache."""
@@ -94,7 +93,6 @@ class TileTask:
     tile: Tile
     first_needed: bool
     second_needed: bool
-    store: bool = False  # leave its similarities in the similarity store
 
 
 def survey(job: ExactPass, _: int = 0) -> Survey:
@@ -113,27 +111,24 @@ def survey(job: ExactPass, _: int = 0) -> Survey:
 
 def compute_tile(job: ExactPass, task: TileTask) -> int:
     """Compute one tile for those of its blocks that need it; return the peak memory of this process."""
-    rows = job.grid.tile_rows
-    keep = np.full((rows, rows), np.nan, np.float16) if task.store else None
     if task.tile.first == task.tile.second:
-        _diagonal(job, task, keep)
+        _diagonal(job, task)
     else:
-        _pair(job, task, keep)
+        _pair(job, task)
     return peak_bytes()
 
 
-def _diagonal(job: ExactPass, task: TileTask, keep: Keep) -> None:
+def _diagonal(job: ExactPass, task: TileTask) -> None:
     number = task.tile.first
     block = read_block(job, number)
     lists = new_lists(block.usable, block.margin, job.k)
-    scan_diagonal(block, lists, job.grid.rows(number), job.k, job.meaning, keep)
-    _store(job, task.tile, (block, block), keep)
+    scan_diagonal(block, lists, job.grid.rows(number), job.k, job.meaning)
     if task.first_needed:
         cut_all(lists, job.k, job.meaning.slope)
         write_found(job.state(0, number), found_in(lists))
 
 
-def _pair(job: ExactPass, task: TileTask, keep: Keep) -> None:
+def _pair(job: ExactPass, task: TileTask) -> None:
     tile = task.tile
     blocks = (read_block(job, tile.first), read_block(job, tile.second))
     lists = (
@@ -141,19 +136,11 @@ def _pair(job: ExactPass, task: TileTask, keep: Keep) -> None:
         _lists_for(job, tile.stage, tile.second, blocks[1], task.second_needed),
     )
     items = (job.grid.rows(tile.first), job.grid.rows(tile.second))
-    scan_tile(*blocks, lists, items, job.k, job.meaning, keep)
-    _store(job, tile, blocks, keep)
+    scan_tile(*blocks, lists, items, job.k, job.meaning)
     for block, found, needed in zip((tile.first, tile.second), lists, (task.first_needed, task.second_needed), strict=True):
         if needed:
             cut_all(found, job.k, job.meaning.slope)
             write_found(job.part(tile, block), found_in(found))
-
-
-def _store(job: ExactPass, tile: Tile, blocks: tuple[Block, Block], keep: Keep) -> None:
-    if keep is not None:
-        keep[~blocks[0].usable] = np.nan
-        keep[:, ~blocks[1].usable] = np.nan
-        write_tile(Workspace.open(job.workspace).array(SIMILARITY), job.grid, tile, keep)
 
 
 def _lists_for(job: ExactPass, stage: int, number: int, block: Block, needed: bool) -> Lists:  # noqa: FBT001

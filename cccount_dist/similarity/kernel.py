@@ -19,8 +19,6 @@ SQUARE = 1024  # items whose pairs are taken in first, to have thresholds to beg
 _COLUMNS = 512  # of a sub-tile
 _STRIP_BYTES = 2**19
 
-Keep = NDArray[np.float16] | None  # where to leave the scores of a tile, if anybody wants them
-
 _SHAPE = host_shape()
 _ROWS, _WIDTH = _SHAPE.rows, _SHAPE.columns
 _kernel = score_kernel(_SHAPE)
@@ -44,7 +42,7 @@ def packed(rows: NDArray[np.float32], padded_rows: int, width: int) -> NDArray[n
 
 @njit(**COMPILED)
 def _scan_pair(
-    left, right, row0, row1, col0, col1, strip, first_row, first_col, k, slope, low, high, work, out, step,
+    left, right, row0, row1, col0, col1, strip, first_row, first_col, k, slope, low, high, work,
     r_score, r_item, r_count, r_threshold, r_margin, r_usable, r_degree,
     c_score, c_item, c_count, c_threshold, c_margin, c_usable, c_degree,
 ):  # fmt: skip
@@ -54,17 +52,16 @@ def _scan_pair(
     columns = min(_COLUMNS, col1 - col0)
     row_sums = np.empty((strip, SUMS), np.float32)
     col_sums = np.empty(columns, np.float32)
-    whole = int64(step > _WIDTH)  # the caller wants all scores; otherwise each few overwrite the ones before
+    out = np.empty(_ROWS * _WIDTH, np.float32)  # each few scores overwrite the ones before
     for a in range(row0, row1, strip):
         for b in range(col0, col1, columns):
             row_sums[:] = 0
             col_sums[:] = 0
             for c in range(b, b + columns, _WIDTH):
                 for r in range(a, a + strip, _ROWS):
-                    at = whole * ((r - a) * step + c - b)
                     reached = _kernel(
                         left, r * depth, right, c * depth, depth, r_threshold, r, c_threshold, c, low, float32(high - low),
-                        row_sums, (r - a) * SUMS + c % SUMS, col_sums, c - b, out, at, step, masks,
+                        row_sums, (r - a) * SUMS + c % SUMS, col_sums, c - b, out, 0, _WIDTH, masks,
                     )  # fmt: skip
                     rows = reached & np.uint32(0xFFFF)
                     while rows != 0:
@@ -77,7 +74,7 @@ def _scan_pair(
                             mask &= mask - np.uint32(1)
                             filled = r_count[row]
                             if c_usable[c + j] and filled >= 0:
-                                r_score[row, filled] = out[at + i * step + j]
+                                r_score[row, filled] = out[i * _WIDTH + j]
                                 r_item[row, filled] = int32(first_col + c + j)
                                 r_count[row] = filled + int32(1)
                                 if filled + 1 == full:
@@ -94,7 +91,7 @@ def _scan_pair(
                             col = c + j
                             filled = c_count[col]
                             if r_usable[row] and filled >= 0:
-                                c_score[col, filled] = out[at + i * step + j]
+                                c_score[col, filled] = out[i * _WIDTH + j]
                                 c_item[col, filled] = int32(first_row + row)
                                 c_count[col] = filled + int32(1)
                                 if filled + 1 == full:
@@ -174,7 +171,7 @@ def _strip(depth: int, rows: int) -> int:
     return min(strip, rows)
 
 
-def scan_diagonal(block: Block, lists: Lists, items: tuple[int, int], k: int, meaning: Scores, keep: Keep = None) -> None:
+def scan_diagonal(block: Block, lists: Lists, items: tuple[int, int], k: int, meaning: Scores) -> None:
     """Take in all pairs within a block, which holds the items [start, stop). Squares come first, for the thresholds."""
     rows, (start, stop) = len(block.usable), items
     left, right = packed(block.left, rows, _ROWS), packed(block.right, rows, _WIDTH)
@@ -184,17 +181,15 @@ def scan_diagonal(block: Block, lists: Lists, items: tuple[int, int], k: int, me
     used = range(0, stop - start, side)
     for at in used:
         _square(left, right, at, scores, meaning.low, meaning.high, lists.degree)
-        if keep is not None:
-            keep[at : at + side, at : at + side] = _similarity(scores, meaning)
         _scan_square(scores, at, start, k, meaning.slope, work, *lists[:6])
     for at in used[:-1]:
         area = (at, at + side, at + side, used[-1] + side)
-        _scan_area(left, right, area, (start, start), k, meaning, (lists, lists), keep)
+        _scan_area(left, right, area, (start, start), k, meaning, (lists, lists))
 
 
 def scan_tile(
     left: Block, right: Block, lists: tuple[Lists, Lists], items: tuple[tuple[int, int], tuple[int, int]],
-    k: int, meaning: Scores, keep: Keep = None,
+    k: int, meaning: Scores,
 ) -> None:  # fmt: skip
     """Take in all pairs of two different blocks, with the items [start, stop) each."""
     rows = len(left.usable)
@@ -202,29 +197,13 @@ def scan_tile(
     (first_row, last_row), (first_col, last_col) = items
     area = (0, -(-(last_row - first_row) // strip) * strip, 0, -(-(last_col - first_col) // columns) * columns)
     panels = (packed(left.left, rows, _ROWS), packed(right.right, rows, _WIDTH))
-    _scan_area(*panels, area, (first_row, first_col), k, meaning, lists, keep)
+    _scan_area(*panels, area, (first_row, first_col), k, meaning, lists)
 
 
 def _scan_area(
     left: NDArray[np.float32], right: NDArray[np.float32], area: tuple[int, int, int, int], first: tuple[int, int],
-    k: int, meaning: Scores, lists: tuple[Lists, Lists], keep: Keep,
+    k: int, meaning: Scores, lists: tuple[Lists, Lists],
 ) -> None:  # fmt: skip
     limits = (k, meaning.slope, meaning.low, meaning.high, np.empty(capacity(k), np.float32))
     strip = _strip(left.shape[1], left.shape[0] * left.shape[2])
-    if keep is None:
-        out = np.empty((_ROWS, _WIDTH), np.float32)
-        _scan_pair(left, right, *area, strip, *first, *limits, out.ravel(), _WIDTH, *lists[0], *lists[1])
-        return
-    row0, row1, col0, col1 = area
-    columns = min(_COLUMNS, col1 - col0)
-    out = np.empty((strip, columns), np.float32)
-    for row in range(row0, row1, strip):
-        for col in range(col0, col1, columns):
-            part = (row, row + strip, col, col + columns)
-            _scan_pair(left, right, *part, strip, *first, *limits, out.ravel(), columns, *lists[0], *lists[1])
-            keep[row : row + strip, col : col + columns] = _similarity(out, meaning)
-
-
-def _similarity(scores: NDArray[np.float32], meaning: Scores) -> NDArray[np.float32]:
-    """Return what the similarity store keeps: a cosine may be negative, a Euclidean similarity ends at 0."""
-    return scores if meaning.scale is None else np.maximum(scores - meaning.low, np.float32(0.0))
+    _scan_pair(left, right, *area, strip, *first, *limits, *lists[0], *lists[1])

@@ -16,7 +16,7 @@ PROCESS_BYTES = 320 * 2**20  # interpreter, libraries and compiled kernels of a 
 _SHARD_ROWS = 16_384  # largest shard of embeddings, read whole to build the row cache
 
 
-def projected_bytes(grid: Grid, dimensions: int, k: int, *, store: bool = False) -> int:
+def projected_bytes(grid: Grid, dimensions: int, k: int) -> int:
     """Return an upper limit of what one task of the exact pass needs beyond the process itself, whatever n is.
 
     >>> round(projected_bytes(Grid(100_000, 8192), 512, 50) / 2**20)
@@ -26,9 +26,8 @@ def projected_bytes(grid: Grid, dimensions: int, k: int, *, store: bool = False)
     blocks = 2 * 3 * rows * (dimensions + 4) * 4  # two blocks; a packed copy, and two more for Euclidean
     lists = 2 * rows * (capacity(k) * 8 + 32) + rows * k * 16
     scores = 2 * SQUARE * SQUARE * 4
-    kept = rows * rows * 2 * 3 if store else 0  # float16, and what zarr makes of it
     reading = min(_SHARD_ROWS, max(grid.items // 16, 256)) * dimensions * 4 * 3
-    return max(blocks + lists + scores + kept, reading)
+    return max(blocks + lists + scores, reading)
 
 
 def projected_approximate_bytes(items: int, grid: Grid, dimensions: int, k: int, probes: int) -> int:

@@ -89,10 +89,9 @@ def _busy(workspace: Workspace) -> ConflictError:
 class Remaining:
     """The tasks that are left, stage by stage."""
 
-    def __init__(self, job: ExactPass, blocks: Collection[int], stored: Collection[int] = ()) -> None:
-        """`blocks` lack shards of neighbours or degree, `stored` are the tiles that the similarity store lacks."""
+    def __init__(self, job: ExactPass, blocks: Collection[int]) -> None:
+        """`blocks` lack shards of neighbours or degree."""
         self.job = job
-        self.stored = frozenset(stored)
         self.merged = {block: self._merged(block) for block in blocks}  # the last stage that each block has behind it
 
     def _merged(self, block: int) -> int:
@@ -107,9 +106,8 @@ class Remaining:
                 stage > self.merged.get(block, stage) and not (stage and is_sound(self.job.part(tile, block)))
                 for block in (tile.first, tile.second)
             )
-            store = self.job.grid.number(tile) in self.stored
-            if first or second or store:
-                tasks.append(TileTask(tile, first, second, store))
+            if first or second:
+                tasks.append(TileTask(tile, first, second))
         return tasks
 
     def merges(self, stage: int) -> list[MergeTask]:

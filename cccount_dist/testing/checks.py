@@ -16,9 +16,19 @@ from cccount_dist.sampling.freezing import freeze
 from cccount_dist.sampling.frozen import UnfrozenError
 from cccount_dist.sampling.packing import Packing, unpacked
 from cccount_dist.sampling.questions.registry import question_kind
-from cccount_dist.sampling.replay import replay
+from cccount_dist.sampling.replay import Round, replay
 from cccount_dist.sampling.thawing import thaw
-from cccount_dist.sampling.types import Answer, Knowing, OutsideAnswer, Question, Sampler, asked_at_once, tell_all
+from cccount_dist.sampling.types import (
+    Answer,
+    Knowing,
+    OutsideAnswer,
+    Question,
+    Sampler,
+    Withdrawing,
+    WithdrawnAnswer,
+    asked_at_once,
+    tell_all,
+)
 from cccount_dist.testing.case import LIMITS, SamplerCase, follow, record, require_same, said
 from cccount_dist.testing.difference import SamplerError, first_difference, show
 from cccount_dist.testing.validity import check_result
@@ -27,6 +37,8 @@ from storage.errors import CorruptionError
 Check = Callable[[SamplerCase], None]
 UNSURE_OF_ALL = 0.3  # answers, in the check of unsure ones
 LOOKS = 0.4  # calls before which somebody looks
+READY = 10  # questions that lie ready where a campaign is imitated
+LOADS, CHANGES = 0.3, 0.15  # how often it is loaded again, and how often somebody changes their mind
 PREFIXES = 3  # of a log that are replayed, beside the empty and the whole one
 
 
@@ -130,6 +142,64 @@ def check_snapshot(case: SamplerCase) -> None:
             raise SamplerError(f"{where}, the result is another one: {found}")
         if sampler.done != recording.done:
             raise SamplerError(f"{where}, done is {sampler.done} and was {recording.done}")
+
+
+def check_loaded(case: SamplerCase) -> None:
+    """Loaded from its log or a snapshot at any moment it asks what the one in memory asks, and nothing where that asks nothing.
+
+    A campaign keeps questions ready, takes back what has become needless, and writes only what was asked: that somebody wished
+    for more in vain, or looked at a result, is in no log.
+    """
+    sampler, chance = case.make(), case.chance(11)
+    rounds: list[Round] = []
+    told: list[Answer] = []
+    waiting: list[Question] = []
+    asked: list[Question] = []
+    taken_back: list[Question] = []
+
+    def tell(answers: Sequence[Answer]) -> None:
+        sampler.tell(answers)
+        told.extend(answers)
+
+    while len(asked) < case.questions:
+        limit = max(READY - asked_at_once(waiting), 1)
+        loaded = _loaded(case, sampler, rounds, told) if chance.random() < LOADS else []
+        questions = sampler.ask(limit)
+        for where, other in loaded:
+            require_same(questions, other.ask(limit), f"after {len(rounds)} rounds and {len(told)} answers, {where}")
+        if not questions and not waiting:
+            break
+        if questions:
+            rounds.append(Round(len(rounds), len(told), questions))
+        asked += questions
+        waiting += questions
+        chance.shuffle(waiting)
+        now = [waiting.pop() for _ in range(chance.randint(0 if questions else 1, min(len(waiting), READY // 2)))]
+        tell([case.mixed(question, chance) for question in now])
+        if taken_back and chance.random() < CHANGES:  # somebody had it on the screen
+            tell([case.mixed(taken_back.pop(), chance)])
+        if chance.random() < CHANGES:
+            tell([case.mixed(question, chance) for question in asked if question not in waiting and chance.random() < CHANGES])
+        if chance.random() < LOOKS:
+            sampler.result()
+        if isinstance(sampler, Withdrawing):
+            needless = set(sampler.needless())
+            back = [question for question in waiting if question.id in needless]
+            waiting = [question for question in waiting if question.id not in needless]
+            taken_back += back
+            tell([WithdrawnAnswer(question.id, question.u, question.v, None) for question in back])
+
+
+def _loaded(
+    case: SamplerCase, sampler: Sampler[object], rounds: Sequence[Round], told: Sequence[Answer]
+) -> list[tuple[str, Sampler[object]]]:
+    """Samplers that stand where this one stands, and how they came there."""
+    replayed = case.make()
+    try:
+        replay(replayed, rounds, told)
+    except CorruptionError as error:
+        raise SamplerError(f"loaded from the log after {len(rounds)} rounds and {len(told)} answers: {error}") from error
+    return [("one that was loaded from the log", replayed), ("one out of a snapshot", _kept(sampler))]
 
 
 def _kept(sampler: Sampler[object]) -> Sampler[object]:
@@ -421,6 +491,7 @@ CHECKS: dict[str, Check] = {
     "determinism": check_determinism,
     "replay": check_replay,
     "snapshot": check_snapshot,
+    "loaded": check_loaded,
     "batches": check_batches,
     "tells": check_tells,
     "order": check_order,

@@ -63,8 +63,8 @@ add_command(app, _extend, "extend", _EXTEND, [required("workspace", Workspace), 
 def bursts(
     workspace: Workspace,
     into: Annotated[str, typer.Argument(metavar="NEW", help="The workspace to make.", show_default=False)],
-    seconds: Annotated[float, typer.Option(help="Frames of a burst follow each other within so many seconds.")] = 3.0,
-    similarity: Annotated[float, typer.Option(help="Frames of a burst are at least so similar (cosine).")] = 0.8,
+    seconds: Annotated[float, typer.Option(help="Frames of a burst are at most this many seconds apart.")] = 3.0,
+    similarity: Annotated[float, typer.Option(help="Frames of a burst are at least this similar (cosine).")] = 0.8,
     json_: Json = False,
 ) -> None:
     """Make a second workspace with the first frame of every burst, so that a burst counts once.

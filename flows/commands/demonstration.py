@@ -144,7 +144,7 @@ def _run_and_kill(workspace: str, arguments: Sequence[str]) -> int:
                 return kept
         _say("It was done before it could be killed: once more from the beginning, with an earlier kill.")
         shutil.rmtree(campaign)
-    raise ComputeError("the count was done before it could be killed, twice: run the demo on a machine that is less fast")
+    raise ComputeError("the count was done before it could be killed, twice: run the demo on a slower machine")
 
 
 def _killed_after(answers: Path, parts: int, arguments: Sequence[str]) -> bool:

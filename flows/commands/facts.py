@@ -12,7 +12,7 @@ facts_app = typer.Typer(
     rich_markup_mode="rich",
     help="""Bring in what time, place and tables say, so that nobody has to be asked.
 
-    Nothing is believed until it is asked for. Answers of people stand above every fact that may be wrong.
+    Nothing is believed until you ask for it. Answers of people stand above every fact that may be wrong.
 
     Example: cccount facts cameras census --file cameras.csv""",
 )
@@ -58,7 +58,7 @@ def encounters(workspace: Workspace, file: Table, error_rate: Errors = 0.02, jso
 def cameras(
     workspace: Workspace,
     file: Table,
-    within: Annotated[float, typer.Option(metavar="SECONDS", help="Pictures with at most so much between them.")] = 10.0,
+    within: Annotated[float, typer.Option(metavar="SECONDS", help="Pictures with at most this much time between them.")] = 10.0,
     error_rate: Errors = 0.02,
     json_: Json = False,
 ) -> None:

@@ -71,7 +71,7 @@ def list_(
 def changes(workspace: Workspace, campaign: Campaign = None, json_: Json = False) -> None:
     """Say what changed since the individuals were listed last: who is new, seen again, joined, parted.
 
-    To be looked at after `cccount extend` and the steps behind it; `cccount individuals census` then writes the present list.
+    Look at it after `cccount extend` and the steps that follow it; `cccount individuals census` then writes the present list.
 
     Example: cccount individuals changes census
     """
@@ -225,7 +225,7 @@ def undo(
     annotator: Annotator = "anonymous",
     json_: Json = False,
 ) -> None:
-    """Take back a correction, a name or a note: one's own.
+    """Take back a correction, a name or a note: only what one said oneself.
 
     Example: cccount individuals undo census 5f0c9a --annotator ana
     """
@@ -283,7 +283,7 @@ def export(
         ),
     ],
     campaign: Campaign = None,
-    gap: Annotated[float, typer.Option(metavar="MINUTES", help="csv: what is between two encounters at least.")] = 30.0,
+    gap: Annotated[float, typer.Option(metavar="MINUTES", help="csv: the shortest time between two encounters.")] = 30.0,
     occasion_days: Annotated[int, typer.Option(metavar="DAYS", help="secr, mark: how long an occasion is.")] = 1,
     first_day: Annotated[
         str | None, typer.Option("--from", metavar="DAY", help="secr, mark: the first day.", show_default="of the first picture")
@@ -292,7 +292,7 @@ def export(
         str | None, typer.Option("--until", metavar="DAY", help="secr, mark: the last day.", show_default="of the last picture")
     ] = None,
     draws: Annotated[
-        int, typer.Option(metavar="N", help="secr, mark: also N draws of who the individuals might be instead, a file each.")
+        int, typer.Option(metavar="N", help="secr, mark: also N lists of who the individuals might be instead, a file for each.")
     ] = 0,
     seed: Annotated[int, typer.Option(help="secr, mark: of the draws.")] = 0,
     package: Annotated[
@@ -307,7 +307,7 @@ def export(
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Write the individuals in a format of the field. What is there is kept.
+    """Write the individuals in a format of the field. A file that is there already is kept.
 
     Example: cccount export census --format mark --occasion-days 7 --to census.inp
     """

@@ -50,7 +50,7 @@ def deploy(
     file: Annotated[str, _File],
     every: Annotated[
         float | None,
-        typer.Option(help="Advance campaigns every so many seconds, whatever the file says.", show_default=False),
+        typer.Option(help="Advance campaigns every this many seconds, whatever the file says.", show_default=False),
     ] = None,
     name: Annotated[str | None, typer.Option(help="Put this before the names of the deployments.", show_default=False)] = None,
     json_: Json = False,

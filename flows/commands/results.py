@@ -17,7 +17,7 @@ def report(
         float | None,
         typer.Option(
             metavar="P",
-            help="What a question costs, in your currency: every report then says what was spent.",
+            help="What a question costs, in your currency: reports then say what was spent.",
             show_default=False,
         ),
     ] = None,
@@ -60,7 +60,7 @@ def baselines(
         ),
     ] = None,
     budget: Annotated[
-        int | None, typer.Option(metavar="Q", help="Also group, with so many questions that labels answer.", show_default=False)
+        int | None, typer.Option(metavar="Q", help="Also group, with this many questions to the labels.", show_default=False)
     ] = None,
     size: Annotated[int | None, typer.Option(metavar="N", help="Also find N images of each class.", show_default=False)] = None,
     json_: Json = False,

@@ -6,6 +6,7 @@ from typing import Any
 from typer.exceptions import TyperException
 
 from cccount_dist.options import listed
+from flows.stages.options import GONE
 
 NAME = "cccount"
 
@@ -22,6 +23,8 @@ def explained(error: TyperException) -> str:
         if option is None
         else [name for name, command in commands_of(context.find_root().command) if has_option(command, option)]
     )
+    if option is not None and (gone := GONE.get(option.lstrip("-").replace("-", "_"))) is not None:
+        return f"{option} {gone}"
     if having:
         said = f"{path.removeprefix(f'{NAME} ')} has no {option}, and would not use it: it is for {listed(having, ' and ')}"
     return f"{said.rstrip('.')} (see `{path} --help`)"

@@ -249,7 +249,7 @@ def run_tasks(
                 update(done)
     except distributed.KilledWorker as error:
         raise ComputeError(
-            f"{describe}: a task killed {error.last_worker.name} and others before it, most likely out of memory: "
+            f"{describe}: a task killed {error.last_worker.name} and others before it, most likely because memory ran out: "
             "give the workers more memory (--memory-limit) or use fewer of them (--workers)"
         ) from error
     except (distributed.client.FutureCancelledError, CommClosedError) as error:

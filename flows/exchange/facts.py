@@ -13,20 +13,24 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from cccount_dist.campaign.inputs import neighbor_lists
 from cccount_dist.campaign.outcome import Outcome, optional
 from cccount_dist.embedding.readers.table import parse_time
 from cccount_dist.individuals.evident import Pairs, after_death, at_once, one_of_each, too_far
 from cccount_dist.individuals.roster import Facts
+from cccount_dist.room import Size
 from cccount_dist.sampling.constraints import MOST_DOUBT
 from cccount_dist.sampling.types import DIFFERENT, SAME
-from flows.exchange.answerfiles import Row, read_rows
+from cccount_dist.taken import require
+from flows.exchange.answerfiles import Row, read_rows, rows_written
 from flows.exchange.catalogue import PICTURES, Pictures, naming
 from flows.exchange.cells import shortened, text
 from flows.exchange.outcomes import Rejected
+from storage.counted import collection_items, parquet_rows
 from storage.errors import InputError
-from storage.individuals import add_known, read_known_pairs, read_known_pictures
+from storage.individuals import PAIRS_KEY, add_known, read_known_pairs, read_known_pictures
 from storage.schema import KNOWN_PAIRS, NEIGHBOR_INDEX
 from storage.workspace import Workspace
 
@@ -74,6 +78,7 @@ class FactsAdded(Outcome):
 def encounters(workspace: str, file: str, error_rate: float = _SURE) -> FactsAdded:
     """Pictures of one encounter or burst show one animal, by a table with a picture and a group in each row."""
     opened, rejected = Workspace.open(workspace), list[Rejected]()
+    _require(opened, rows_written(Path(file)))
     pictures = Pictures(opened.collection())
     rows = read_rows(Path(file), (*PICTURES, *GROUPS))
     rows.require("a picture (id or path) and an encounter in each row", *GROUPS)
@@ -97,6 +102,7 @@ def cameras(workspace: str, file: str, seconds: float = 10.0, error_rate: float 
     if seconds < 0:
         raise InputError(f"--within must be 0 seconds or more, not {seconds:g}")
     opened, rejected = Workspace.open(workspace), list[Rejected]()
+    _require(opened, rows_written(Path(file)))
     facts = Facts.of(opened.collection().table)
     rows = read_rows(Path(file), CAMERAS)
     rows.require("two cameras in each row: camera, opposite", "camera")
@@ -130,6 +136,7 @@ def speed(workspace: str, limit: float, error_rate: float = _SURE) -> FactsAdded
     opened = Workspace.open(workspace)
     if not opened.has_array(NEIGHBOR_INDEX):
         raise InputError(f"which pictures are alike is not known yet: run `cccount neighbors {workspace}` first")
+    _require(opened, 0)
     table = opened.collection().table
     facts = Facts.of(table)
     north, east = (table.column(name).to_numpy(zero_copy_only=False).astype(np.float64) for name in ("latitude", "longitude"))
@@ -145,6 +152,7 @@ def speed(workspace: str, limit: float, error_rate: float = _SURE) -> FactsAdded
 def deaths(workspace: str, file: str, error_rate: float = _SURE) -> FactsAdded:
     """Pictures that were taken after an animal's death show another one."""
     opened, rejected = Workspace.open(workspace), list[Rejected]()
+    _require(opened, rows_written(Path(file)))
     facts = Facts.of(opened.collection().table)
     rows = read_rows(Path(file), (*DEATHS, "identity", "individual", "date"))
     who = next((name for name in ("name", "identity", "individual") if name in rows.columns), "name")
@@ -186,15 +194,22 @@ def _each(rows: Iterable[tuple[int, Row]], take: Callable[[Row], None], rejected
             take(row)
 
 
+def _require(opened: Workspace, pairs: int) -> None:
+    """Refuse facts about so many pairs if they do not fit in memory beside those that are known: before anything is written."""
+    known = parquet_rows(opened.objects, PAIRS_KEY)
+    require("facts", Size(collection_items(opened.objects), answers=known + pairs))
+
+
 def _add(
-    opened: Workspace, pairs: Pairs, value: float, error: float, origin: str, reason: str, rejected: list[Rejected],
-    *, note: str | None = None,
+    opened: Workspace, pairs: Pairs | NDArray[np.int64], value: float, error: float, origin: str, reason: str,
+    rejected: list[Rejected], *, note: str | None = None,
 ) -> FactsAdded:  # fmt: skip
     if not 0 <= error <= MOST_DOUBT:
         raise InputError(
             f"--error-rate must be 0 to {MOST_DOUBT:g}, not {error:g}: what is wrong more often is worth less than an answer"
         )
-    said = {(min(u, v), max(u, v)): value for u, v in pairs if u != v}
+    _require(opened, len(pairs))
+    said = {(min(u, v), max(u, v)): value for u, v in np.asarray(pairs, np.int64).reshape(-1, 2).tolist() if u != v}
     counts = {"pairs": 0, "known": 0, "overruled": 0}
 
     def add(known: pa.Table, before: pa.Table) -> tuple[pa.Table, pa.Table]:
@@ -234,7 +249,9 @@ class FactsListed(Outcome):
 def listed(workspace: str) -> FactsListed:
     """Say which facts there are."""
     found: dict[tuple[str, str, float | None], int] = defaultdict(int)
-    for row in read_known_pairs(Workspace.open(workspace)).to_pylist():
+    opened = Workspace.open(workspace)
+    _require(opened, 0)
+    for row in read_known_pairs(opened).to_pylist():
         found[row["reason"] or row["origin"], "same" if row["value"] == SAME else "different", row["error"]] += 1
     return FactsListed(facts=[{"reason": r, "value": v, "error_rate": e, "pairs": n} for (r, v, e), n in found.items()])
 

@@ -175,7 +175,8 @@ class Changed(Outcome):
 
     def words(self) -> str:
         if not self.listed_before:
-            return f"The individuals of campaign {self.campaign} were never listed: do it once, changes count from then."
+            once = "list them once (`cccount individuals`); changes count from then on."
+            return f"The individuals of campaign {self.campaign} were never listed: {once}"
         lines = [_changed_line(one) for one in self.changes[:_MOST_LINES]]
         if (more := len(self.changes) - len(lines)) > 0:
             lines.append(f"… and {more:,} more changes: --json has all of them.")

@@ -37,7 +37,7 @@ def server_url() -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except known_errors() as error:
-        raise ComputeError(f"{path} is not valid TOML ({reason(error)}): mend it, or set PREFECT_API_URL") from error
+        raise ComputeError(f"{path} is not valid TOML ({reason(error)}): correct it, or set PREFECT_API_URL") from error
     return str(url) if url else None
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cccount_dist.campaign.advancing import advance, method_of, start
+from cccount_dist.campaign.answerwords import rest_words
 from cccount_dist.campaign.campaign import Campaign, CampaignStatus
 from cccount_dist.campaign.hindrance import missing_input
 from cccount_dist.campaign.options import CampaignOptions
@@ -59,6 +60,8 @@ class Statuses(Outcome):
         for c in self.campaigns:
             numbers = f"{c.questions + (c.glances or 0):>8,} {c.pending:>8,} {c.contradictions:>14,}"
             lines.append(f"{c.campaign:<20} {c.method:<10} {c.state:<8} {numbers}  {c.brief}")
+            if c.carried:
+                lines.append(f"{'':<20} from {rest_words(c.questions, c.glances or 0, c.free or 0, c.carried)}")
             if c.sides_found is not None:
                 lines.append(f"{'':<20} {c.sides_found.brief}")
             if c.epoch is not None:

@@ -34,7 +34,7 @@ def of_neighbors(workspace: str, options: NeighborsOptions) -> list[str]:
     """Campaigns that go on over other neighbours."""
     opened = Workspace.open(workspace)
     found = resting_on(opened, "degree")
-    same = {"k": options.k, "metric": options.metric, "engine": options.engine, "store_similarity": False}
+    same = {"k": options.k, "metric": options.metric, "engine": options.engine}
     if not found or neighbors.standing(workspace, **same) == "complete":  # type: ignore[arg-type]
         return []
     return found
@@ -65,7 +65,7 @@ def words(campaigns: Sequence[str], change: str) -> str:
     which = ", ".join(map(repr, campaigns))
     return (
         f"Campaign{'s' if several else ''} {which} will go on in a new epoch: {change}. All answers stay known and are not asked "
-        "again; questions that are open now are put anew."
+        "again; questions that are open now are asked anew."
     )
 
 

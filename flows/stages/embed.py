@@ -16,6 +16,7 @@ from cccount_dist.campaign.outcome import Outcome, optional
 from cccount_dist.embedding.encoders import NEEDS_MAP, open_encoder
 from cccount_dist.embedding.fitting import check_map
 from cccount_dist.embedding.given import ATTRIBUTES as GIVEN
+from cccount_dist.embedding.given import is_of_distances
 from cccount_dist.embedding.projection import Projection, project_shard, projection_for
 from cccount_dist.embedding.shard import ShardReport, embed_shard, failures
 from cccount_dist.taken import encoding_bytes, require_for
@@ -191,6 +192,10 @@ def _encoder(workspace: Workspace, encoder: str, *, derived: bool) -> tuple[dict
     """Return the attributes of the encoder's array and the length of its vectors; `derived`: something is made of them."""
     there = [workspace.array(spec) for spec in (ENCODED, EMBEDDINGS) if workspace.has_array(spec)]
     for array in there:
+        if is_of_distances(array.attributes):
+            raise InputError(
+                f"{workspace.location} was made from given distances, and has nothing to encode: go on with `cccount neighbors`"
+            )
         if array.attributes == GIVEN:
             if encoder not in ("auto", "given") or not (derived or _has_map(workspace, "given")):
                 raise InputError(

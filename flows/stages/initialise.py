@@ -6,7 +6,7 @@ same command goes on where it stopped; failed, it takes back what it wrote. What
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +18,10 @@ from cccount_dist.embedding.additions import add, add_given, named_again, with_p
 from cccount_dist.embedding.bursts import SECONDS, SIMILARITY, find_bursts
 from cccount_dist.embedding.copies import exact_copies
 from cccount_dist.embedding.encoders import plain_part
-from cccount_dist.embedding.given import ATTRIBUTES, given_collection, given_items, write_given
+from cccount_dist.embedding.fromdistances import place
+from cccount_dist.embedding.given import ATTRIBUTES, given_collection, given_items, is_of_distances, of_distances, write_given
 from cccount_dist.embedding.projection import KEY as PROJECTION
+from cccount_dist.embedding.readers.distances import Distances, open_distances
 from cccount_dist.embedding.readers.labels import is_label_file, labelled, with_label_file
 from cccount_dist.embedding.readers.photofacts import with_exif_places, with_exif_times, with_places
 from cccount_dist.embedding.readers.sides import with_sides
@@ -55,6 +57,7 @@ class Initialised(Outcome):
     failed: Sequence[Failure]
     skipped: Mapping[str, int] | None = optional()  # files that are no images: their ending, and how many
     copies: Sequence[Sequence[str]] | None = optional()  # ids of items whose files are the same, byte for byte
+    shift: float | None = optional()  # of given distances: by how much all squares became larger, as a share of their mean
 
     def words(self) -> str:
         vectors = f", vectors of {self.dimensions} dimensions" if self.dimensions else ""
@@ -71,6 +74,11 @@ class Initialised(Outcome):
         if self.failed:
             first = self.failed[0]
             lines.append(f"{len(self.failed):,} items cannot be used; the first: {first.id}: {first.reason}.")
+        if self.shift:
+            lines.append(
+                f"No points have exactly these distances: all squares were made larger by {self.shift:.3g} of their mean; "
+                "which of two distances is larger stays as it was."
+            )
         if self.copies:
             more = sum(len(group) - 1 for group in self.copies)
             shown = "; ".join(" = ".join(group[:_MOST_NAMED]) for group in self.copies[:_MOST_NAMED])
@@ -121,17 +129,20 @@ def initialise(workspace: str, options: InitOptions) -> Initialised:
     """
     if (there := _finished(workspace, options)) is not None:
         return there
-    table, vectors = _source(options)
+    source = _source(options)
+    table, vectors = source.table, source.vectors
     if len(table) < FEWEST:
         raise InputError(f"{_called(options)} has one item: there is nothing to compare it with")
     if vectors is None:
         Workspace.create(workspace, table, noun=options.noun)
     else:
-        _write(workspace, table, vectors, noun=options.noun)
-    return _initialised(workspace, options, table, None if vectors is None else vectors.dimensions)
+        _write(workspace, table, vectors, source.attributes, noun=options.noun)
+    return _initialised(workspace, options, table, None if vectors is None else vectors.dimensions, source.shift)
 
 
-def _initialised(workspace: str, options: InitOptions, table: pa.Table, dimensions: int | None) -> Initialised:
+def _initialised(
+    workspace: str, options: InitOptions, table: pa.Table, dimensions: int | None, shift: float | None = None
+) -> Initialised:
     ids, copies = table.column("id"), exact_copies(_files(table))
     failed = table.filter(pa.compute.is_valid(table.column("problem"))).select(["id", "problem"]).to_pylist()
     return Initialised(
@@ -142,6 +153,7 @@ def _initialised(workspace: str, options: InitOptions, table: pa.Table, dimensio
         failed=[Failure(row["id"], row["problem"]) for row in failed],
         skipped=(files_left_out(options.images, options.labels) or None) if options.manifest is None else None,
         copies=[[ids[place].as_py() for place in group] for group in copies] or None,
+        shift=shift,
     )
 
 
@@ -167,7 +179,7 @@ def _finished(location: str, options: InitOptions) -> Initialised | None:
     if not Workspace.exists(location):
         return None
     workspace = Workspace.open(location)
-    if options.embeddings and is_unfinished(workspace):
+    if (options.embeddings or options.distances) and is_unfinished(workspace):
         return None
     require_source(workspace, options)
     dimensions = workspace.array(EMBEDDINGS).shape[1] if workspace.has_array(EMBEDDINGS) else None
@@ -189,17 +201,23 @@ def is_unfinished(workspace: Workspace) -> bool:
     if not workspace.has_array(EMBEDDINGS):
         return True
     array = workspace.array(EMBEDDINGS)
-    return array.attributes == ATTRIBUTES and bool(array.missing())
+    return (array.attributes == ATTRIBUTES or is_of_distances(array.attributes)) and bool(array.missing())
 
 
 def require_source(workspace: Workspace, options: InitOptions) -> None:
     """Raise `InputError` if the workspace was made from something else. Items that were added later are no difference."""
-    wanted, vectors = _source(options, look=False)
+    source = _source(options, look=False)
+    wanted, vectors = source.table, source.vectors
     found = workspace.collection().table
     columns = ["id", "uri", *(["label"] if options.labels is not None else [])]
     if not wanted.select(columns).equals(found.select(columns)):
         _explain_difference(workspace, wanted.select(columns), found.select(columns), _called(options))
     array = next((workspace.array(one) for one in (ENCODED, EMBEDDINGS) if workspace.has_array(one)), None)
+    if options.distances is not None and (array is None or array.attributes != source.attributes):
+        raise InputError(
+            f"{workspace.location} was not made from the distances in {options.distances}: name another workspace, or the file "
+            "that it was made from"
+        )
     if vectors is None or array is None or array.attributes != ATTRIBUTES or 0 in array.missing():
         return
     first = next(iter(vectors.blocks()))[: min(FIRST_ROWS, array.shard_rows)]
@@ -236,29 +254,63 @@ def _told(row: Mapping[str, object]) -> str:
     return f"item {row['id']!r} at {row['uri']}" + (f" with the label {row['label']!r}" if "label" in row else "")
 
 
-def _source(options: InitOptions, *, look: bool = True) -> tuple[pa.Table, Vectors | None]:
-    """Return the collection table, and the vectors where they are given; `look`: also which of them cannot be used."""
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The collection table, and the vectors where they are given, with what their array says of them."""
+
+    table: pa.Table
+    vectors: Vectors | None = None
+    attributes: Mapping[str, JSON] = field(default_factory=lambda: ATTRIBUTES)
+    shift: float | None = None
+
+
+def _source(options: InitOptions, *, look: bool = True) -> _Source:
+    """Read what the options name; `look`: also which vectors cannot be used, and what vectors stand for distances."""
     options.check_source()
     labels = options.labels
     label_file = Path(labels) if labels is not None and is_label_file(labels) else None
     column = labels if label_file is None else None
-    vectors: Vectors | None = None
-    if not options.embeddings:
-        table = _with_facts(_read(options.images, options.manifest, column), options)
+    found: _Source
+    if options.distances is not None:
+        found = _measured(Path(options.distances), options, column, look=look)
+    elif not options.embeddings:
+        found = _Source(_with_facts(_read(options.images, options.manifest, column), options))
     else:
         paths = [Path(one) for one in options.embeddings]
         vectors = open_views(paths, column)
         require("init --embeddings", Size(vectors.items, vectors.dimensions))
         if look:
             with progress("reading vectors", vectors.items, "vectors") as update:
-                table = given_collection(vectors, paths[0], update)
+                found = _Source(given_collection(vectors, paths[0], update), vectors)
         else:
-            table = given_items(vectors)
-    return (table if label_file is None else with_label_file(table, label_file)), vectors
+            found = _Source(given_items(vectors), vectors)
+    return found if label_file is None else replace(found, table=with_label_file(found.table, label_file))
+
+
+def _measured(path: Path, options: InitOptions, column: str | None, *, look: bool) -> _Source:
+    """Read distances, of images or of the items of a manifest in their order, if these are named."""
+    of_items = options.images is not None or options.manifest is not None
+    if column is not None and not of_items:
+        raise InputError(f"--labels {column}: distances have no columns; give labels as a file (.npy, .csv, .parquet)")
+    table = _with_facts(_read(options.images, options.manifest, column), options) if of_items else None
+    given = open_distances(path, None if table is None else table.column("id").to_pylist())
+    attributes = of_distances(given.digest)
+    vectors, shift = _placed(given) if look else (None, None)
+    if table is None:
+        columns: dict[str, Sequence[str | None]] = {} if given.ids is None else {"id": given.ids}
+        table = given_items(Vectors(given.items, 0, lambda: iter(()), columns))
+    return _Source(table, vectors, attributes, shift)
+
+
+def _placed(given: Distances) -> tuple[Vectors, float]:
+    with progress("shortest ways", given.items, "items") as update:
+        square = given.matrix(update)
+    placed = place(square)
+    return Vectors(given.items, placed.vectors.shape[1], lambda: iter((placed.vectors,))), placed.shift
 
 
 def _called(options: InitOptions) -> str:
-    return str(options.manifest or options.images or options.embeddings[0])
+    return str(options.distances or options.manifest or options.images or options.embeddings[0])
 
 
 def extend(workspace: str, options: ExtendOptions) -> Extended:

@@ -86,7 +86,11 @@ def plainly(stage: Stage, workspace: str, campaign: str | None, given: Mapping[s
 def check_job(job: Job) -> None:
     """Raise `InputError` for what cannot be done, as far as it can be known before anything is written."""
     where = job.where
-    if job.wants_embed and job.embed.encoder != "given" and not (job.collection and job.collection.embeddings):
+    if (
+        job.wants_embed
+        and job.embed.encoder != "given"
+        and not (job.collection and (job.collection.embeddings or job.collection.distances))
+    ):
         with _explained(job, "embed"):
             open_encoder(job.embed.encoder)
     if job.wants_matches:
@@ -140,7 +144,7 @@ def plan(job: Job) -> Plan:
 
 def _initialised(job: Job, do: Doing) -> StageRun:
     there = Workspace.exists(job.workspace)
-    given = job.collection is not None and bool(job.collection.embeddings)
+    given = job.collection is not None and bool(job.collection.embeddings or job.collection.distances)
     if job.collection is None or (there and not (given and is_unfinished(Workspace.open(job.workspace)))):
         return _told(StageRun("init", "skipped", 0.0))
     with _explained(job, "collection"):
@@ -173,7 +177,6 @@ def _neighbored(job: Job, do: Doing) -> StageRun:
             k=options.k,
             metric=options.metric,
             engine=options.engine,
-            store_similarity=options.store_similarity,
         )
         if reached == "complete":
             return _told(StageRun("neighbors", "skipped", 0.0))
@@ -244,11 +247,12 @@ def _standing(folder: CampaignFolder) -> tuple[CampaignStatus, object] | None:
 
 
 def _is_given(workspace: str) -> bool:
-    from cccount_dist.embedding.given import ATTRIBUTES
+    from cccount_dist.embedding.given import ATTRIBUTES, is_of_distances
     from storage.schema import EMBEDDINGS, ENCODED
 
     opened = Workspace.open(workspace)
-    return any(opened.has_array(one) and opened.array(one).attributes == ATTRIBUTES for one in (ENCODED, EMBEDDINGS))
+    there = [opened.array(one).attributes for one in (ENCODED, EMBEDDINGS) if opened.has_array(one)]
+    return any(one == ATTRIBUTES or is_of_distances(one) for one in there)
 
 
 @contextmanager

@@ -145,7 +145,7 @@ class Job:
                 self.collection.check_source()
             except InputError as error:
                 where.explain(("collection",), error)
-            if self.collection.embeddings and self.embed.encoder not in ("auto", "given"):
+            if (self.collection.embeddings or self.collection.distances) and self.embed.encoder not in ("auto", "given"):
                 where.refuse(("embed", "encoder"), "encoder is of no use to given vectors: leave it out, or give images")
         try:
             check_place(self.compute.compute, self.compute.workers, self.compute.memory_limit)

@@ -8,7 +8,7 @@ from typing import Any
 
 from cccount_dist.options import KEY, Declared, Options, Value, declared, listed
 from flows.compute.options import ComputeOptions
-from flows.stages.options import EmbedOptions, InitOptions, MatchesOptions, NeighborsOptions, ScheduleOptions
+from flows.stages.options import GONE, EmbedOptions, InitOptions, MatchesOptions, NeighborsOptions, ScheduleOptions
 from flows.stages.tomllines import Steps, Where
 from storage.errors import InputError
 
@@ -58,6 +58,8 @@ def require_known(where: Where, steps: Steps, table: Table, names: Sequence[str]
     for key in table:
         if key in names:
             continue
+        if key in GONE:
+            where.refuse((*steps, key), f"{key} {GONE[key]}")
         near = difflib.get_close_matches(key, names, n=1)
         section = next((one for one in SECTIONS if (one.name,) != steps and key in {known.name for known in one.keys}), None)
         hint = f"did you mean {near[0]}? " if near else f"{key} is of [{section.name}]; " if section else ""

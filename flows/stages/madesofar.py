@@ -92,4 +92,4 @@ def _of_array(workspace: Workspace, stage: str, spec: ArraySpec, said: Callable[
 
 def _encoder(array: ShardedArray) -> str:
     name = str(array.attributes.get("encoder"))
-    return "given with the collection" if name == "given" else name
+    return "given with the collection" if name in ("given", "distances") else name

@@ -4,16 +4,15 @@ The stage reads embeddings.zarr and writes neighbors.zarr. Run again it goes on 
 touched, and tiles whose partial results are whole in the scratch folder are not computed again.
 """
 
-import shutil
 import sys
 import time
 from dataclasses import dataclass, replace
 from functools import partial
 
 import distributed
-from dask.utils import format_bytes
 
 from cccount_dist.campaign.outcome import Outcome, optional
+from cccount_dist.embedding.given import is_of_distances
 from cccount_dist.similarity.approximate import ApproximatePass
 from cccount_dist.similarity.exact import ExactPass, survey
 from cccount_dist.similarity.grid import grid_for
@@ -21,14 +20,13 @@ from cccount_dist.similarity.inmemory import too_few
 from cccount_dist.similarity.lists import capacity
 from cccount_dist.similarity.metrics import Metric, check_metric
 from cccount_dist.similarity.remaining import Remaining, has_passes, scratch_folder, scratch_name
-from cccount_dist.similarity.store import store_bytes, store_shape
 from cccount_dist.taken import require_for
 from flows.compute.clients import run_tasks
 from flows.stages import approximate
 from flows.stages.embed import Standing
 from flows.stages.passes import require_memory, run_stages
-from storage.arrays import JSON
-from storage.errors import InputError, StoreError
+from storage.arrays import JSON, ShardedArray
+from storage.errors import InputError
 from storage.schema import DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, SIMILARITY, ArraySpec
 from storage.workspace import Workspace
 
@@ -78,30 +76,27 @@ def neighbors(
     workspace: str,
     *,
     k: int | None = None,
-    metric: Metric = "cosine",
+    metric: Metric | None = None,
     engine: str = "exact",
-    store_similarity: bool = False,
     client: distributed.Client,
 ) -> Neighbored:
-    """Find the neighbours of every item; `k` None: 50, or as many as a small collection has."""
+    """Find the neighbours of every item; `k` None: 50, or as many as a small collection has; `metric` None: see `_metric`."""
     began = time.perf_counter()
-    metric = check_metric(metric)
     if engine not in _PASSES:
         raise InputError(f"there is no engine {engine!r}: use one of {', '.join(_PASSES)}")
     if k is not None and k < 1:
         raise InputError(f"--k must be at least 1, not {k}")
-    if store_similarity and engine != "exact":
-        raise InputError(f"--store-similarity keeps all pairs, and --engine {engine} does not compute them: use --engine exact")
     opened = Workspace.open(workspace)
     require_for("neighbors", opened)
     job = _pass(opened, k, metric, engine)
     with scratch_folder(opened, job.scratch):
-        done = _run(opened, job, client, engine=engine, store=store_similarity)
+        done = _run(opened, job, client, engine=engine)
+        _remove_store(opened)
     return Neighbored(
         items=job.grid.items,
         dimensions=job.dimensions,
         k=job.k,
-        metric=metric,
+        metric=job.metric,
         engine=engine,
         seconds=time.perf_counter() - began,
         tiles=done.tiles,
@@ -112,12 +107,12 @@ def neighbors(
     )
 
 
-def standing(workspace: str, *, k: int | None, metric: str, engine: str, store_similarity: bool) -> Standing:
+def standing(workspace: str, *, k: int | None, metric: str | None, engine: str) -> Standing:
     """How much of this has been done: read off the arrays and the scratch folder, without a cluster."""
     opened = Workspace.open(workspace)
-    job = _pass(opened, k, check_metric(metric), engine)
+    job = _pass(opened, k, metric, engine)
     begun = has_passes(opened)  # also what a kill behind the last block left
-    if not begun and _is_complete(opened, job, _attributes(job, engine)) and not (store_similarity and _unstored(opened, job)):
+    if not begun and _is_complete(opened, job, _attributes(job, engine)):
         return "complete"
     return "partial" if begun or _is_begun(opened, _attributes(job, engine)) else "missing"
 
@@ -128,8 +123,21 @@ def _usual(opened: Workspace, items: int) -> int:
     return max(1, min(USUAL, there - 1))
 
 
-def _pass(opened: Workspace, wanted: int | None, metric: Metric, engine: str) -> ExactPass:
+def _metric(embeddings: ShardedArray, wanted: str | None, location: str) -> Metric:
+    """How similarity is measured; vectors that stand for given distances have those, and nothing else."""
+    if not is_of_distances(embeddings.attributes):
+        return check_metric(wanted or "cosine")
+    if wanted not in (None, "euclidean"):
+        raise InputError(
+            f"--metric {wanted} is of no use here: {location} was made from given distances, which its vectors have as Euclidean "
+            "ones; leave --metric out"
+        )
+    return "euclidean"
+
+
+def _pass(opened: Workspace, wanted: int | None, told: str | None, engine: str) -> ExactPass:
     embeddings = opened.array(EMBEDDINGS)
+    metric = _metric(embeddings, told, opened.location)
     items, dimensions = embeddings.shape
     k = _usual(opened, items) if wanted is None else wanted
     grid = grid_for(items, 8 * capacity(k))
@@ -148,16 +156,15 @@ def _attributes(job: ExactPass, engine: str) -> dict[str, JSON]:
     }
 
 
-def _run(opened: Workspace, job: ExactPass, client: distributed.Client, *, engine: str, store: bool) -> _Done:
+def _run(opened: Workspace, job: ExactPass, client: distributed.Client, *, engine: str) -> _Done:
     attributes = _attributes(job, engine)
     parts = job.grid.blocks if isinstance(job, ApproximatePass) else job.grid.tiles
-    stored = _missing_tiles(opened, job) if store else []
-    if not stored and _is_complete(opened, job, attributes):
+    if _is_complete(opened, job, attributes):
         recall = opened.array(NEIGHBOR_INDEX).attributes["recall"]
         return _Done(parts, parts, recall=recall if isinstance(recall, float) else None)
     if isinstance(job, ApproximatePass):
         approximate.require_faiss(client)
-    require_memory(client, job.task_bytes(store=store))
+    require_memory(client, job.task_bytes())
     seen = run_tasks(client, partial(survey, job), [0], describe="reading vectors", unit="passes")[0]
     if seen.usable <= job.k:
         raise InputError(too_few(seen.usable, job.k))
@@ -169,9 +176,7 @@ def _run(opened: Workspace, job: ExactPass, client: distributed.Client, *, engin
         missing = _create(opened, job, {**attributes, "recall": recall})
         return _Done(parts, parts - searched, max(seen.peak, peak, approximate.write(job, missing, client)), recall)
     missing = _create(opened, job, {**attributes, "recall": None})
-    if stored:
-        _create_store(opened, job)
-    computed, peaks = run_stages(job, Remaining(job, missing, stored), client, "neighbours")
+    computed, peaks = run_stages(job, Remaining(job, missing), client, "neighbours")
     return _Done(parts, parts - computed, max(seen.peak, *peaks))
 
 
@@ -183,35 +188,13 @@ def _create(opened: Workspace, job: ExactPass, attributes: dict[str, JSON]) -> l
     return sorted(missing)
 
 
-def _missing_tiles(opened: Workspace, job: ExactPass) -> list[int]:
-    """Return the tiles that the similarity store lacks; say how large it will be, and refuse what the disk cannot hold."""
-    missing = _unstored(opened, job)
-    needed = store_bytes(job.grid) * len(missing) // job.grid.tiles
-    free = None if opened.is_remote else shutil.disk_usage(opened.location).free
-    if free is not None and needed > free:
-        raise StoreError(
-            f"{SIMILARITY.name} needs {format_bytes(needed)} more and {opened.location} has {format_bytes(free)} free: "
-            "make room, or run without --store-similarity (nothing depends on it)"
-        )
-    if missing:
-        room = "" if free is None else f" ({format_bytes(free)} are free)"
-        sys.stderr.write(f"{SIMILARITY.name} will take {format_bytes(store_bytes(job.grid))}{room}\n")
-    return missing
-
-
-def _unstored(opened: Workspace, job: ExactPass) -> list[int]:
-    array = opened.array(SIMILARITY) if opened.has_array(SIMILARITY) else None
-    same = array is not None and array.shape == store_shape(job.grid) and array.attributes == _store_attributes(job)
-    return array.missing() if array is not None and same else list(range(job.grid.tiles))
-
-
-def _create_store(opened: Workspace, job: ExactPass) -> None:
-    shape = store_shape(job.grid)
-    opened.create_array(SIMILARITY, shape, attributes=_store_attributes(job), shard_rows=job.grid.tile_rows)
-
-
-def _store_attributes(job: ExactPass) -> dict[str, JSON]:
-    return {"metric": job.metric, "embeddings": job.embeddings, "items": job.grid.items}
+def _remove_store(opened: Workspace) -> None:
+    """Remove what an older version kept on request, n² bytes, and nothing ever read."""
+    there = [key for key in (SIMILARITY.name, "markers/similarity") if any(True for _ in opened.objects.keys(key))]
+    for key in there:
+        opened.objects.delete(key)
+    if there:
+        sys.stderr.write(f"{SIMILARITY.name} of an older version was removed: nothing reads it, and it took much room\n")
 
 
 def _outputs(job: ExactPass) -> list[tuple[ArraySpec, tuple[int, ...]]]:

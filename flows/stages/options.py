@@ -11,6 +11,11 @@ from flows.compute.options import ComputeOptions
 from storage.errors import InputError
 
 ENGINES = ("exact", "approximate")
+# Options of older versions, and why they went: whoever still gives one is told.
+GONE = {
+    "store_similarity": "is gone: similarities are computed faster than they were read from the store, and nothing keeps them "
+    "any more; leave it out",
+}
 
 
 def _labels_located(labels: str, folder: Path) -> str:
@@ -100,6 +105,14 @@ class InitOptions(Options):
             located=from_folder,
         ),
     ] = ()
+    distances: Annotated[
+        str | None,
+        Option(
+            "Distances instead of vectors: a square .npy or .zarr, a sparse graph .npz, pairs .parquet (u, v, distance).",
+            metavar="FILE",
+            located=from_folder,
+        ),
+    ] = None
     labels: Annotated[
         str | None,
         Option(
@@ -119,10 +132,14 @@ class InitOptions(Options):
     side_from: Annotated[str | None, _SIDE] = None
 
     def check_source(self) -> None:
-        """Raise `InputError` unless exactly one source is named."""
+        """Raise `InputError` unless exactly one source is named. Distances may be of images, or of the items of a manifest."""
+        if self.distances is not None and self.embeddings:
+            raise InputError("--distances stand in the place of vectors: leave --embeddings out, or --distances")
+        if self.distances is not None:
+            return
         if (not self.embeddings) == (self.images is None and self.manifest is None):
             raise InputError(
-                "give exactly one of --images, --manifest (with --images for where its paths start) and --embeddings"
+                "give exactly one of --images, --manifest (with --images for where its paths start), --embeddings and --distances"
             )
 
 
@@ -184,20 +201,16 @@ class NeighborsOptions(ComputeOptions):
         int | None,
         Option("Neighbours to keep for each item.", least=1, rule="at least 1", shown="50, fewer in a small collection"),
     ] = None
-    metric: Annotated[str, Option("How similarity is measured.", metavar="cosine|correlation|euclidean", read=_check_metric)] = (
-        "cosine"
-    )
+    metric: Annotated[
+        str | None,
+        Option(
+            "How similarity is measured.", metavar="cosine|correlation|euclidean", read=_check_metric,
+            shown="cosine; euclidean where distances were given",
+        ),
+    ] = None  # fmt: skip
     engine: Annotated[
         str, Option("exact, or approximate: for a million items and more.", metavar="|".join(ENGINES), read=_check_engine)
     ] = "exact"
-    store_similarity: Annotated[bool, Option("Keep all similarities as a blockwise store, too.")] = False
-
-    def __post_init__(self) -> None:
-        Options.__post_init__(self)
-        if self.store_similarity and self.engine != "exact":
-            raise InputError(
-                f"--store-similarity keeps all pairs, and --engine {self.engine} does not compute them: use --engine exact"
-            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

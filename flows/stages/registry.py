@@ -4,7 +4,9 @@ Every kind of campaign is a stage by itself. Light to import: a stage imports wh
 wait for Dask to load.
 """
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +14,10 @@ from cccount_dist.campaign.kind import KINDS
 from cccount_dist.campaign.outcome import Outcome
 from cccount_dist.options import Declared, Options, Value, declared, listed
 from flows.compute.options import PreparingOptions
-from flows.stages.options import AdvanceOptions, EmbedOptions, InitOptions, MatchesOptions, NeighborsOptions, ReportOptions
+from flows.stages.options import GONE, AdvanceOptions, EmbedOptions, InitOptions, MatchesOptions, NeighborsOptions, ReportOptions
 from storage.errors import InputError
+
+_NEW_OBJECTS = 20_000  # between two searches in a step; Python's own number is 700
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,8 @@ class Stage:
         """Return the options; a wrong name or value is refused."""
         known = [one.name for one in self.parameters]
         for name in given:
+            if name in GONE:
+                raise InputError(f"{name} {GONE[name]}")
             if name not in known:
                 raise InputError(f"{self.name} has no option {name!r}: it has {listed(known, ' and ')}")
         return [
@@ -78,14 +84,13 @@ def _neighbors(workspace: str, _: str | None, options: NeighborsOptions) -> Outc
     from cccount_dist.similarity.metrics import check_metric
     from flows.stages.neighbors import neighbors
 
-    metric = check_metric(options.metric)
+    metric = None if options.metric is None else check_metric(options.metric)
     with options.client() as client:
         return neighbors(
             workspace,
             k=options.k,
             metric=metric,
             engine=options.engine,
-            store_similarity=options.store_similarity,
             client=client,
         )
 
@@ -105,10 +110,24 @@ def _campaign(workspace: str, campaign: str, options: Any, preparing: PreparingO
     return run_campaign(workspace, campaign, options, preparing or PreparingOptions())
 
 
-def _advance(workspace: str, campaign: str, options: AdvanceOptions) -> Outcome:
-    from flows.stages.campaigns import advance_campaign
+@contextmanager
+def _seldom_searched() -> Iterator[None]:
+    """Have Python search for cycles of objects seldom: a step keeps what it loads and reads until it ends, and going through all
+    of that again and again was a sixth of its work.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(_NEW_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
-    return advance_campaign(workspace, campaign, strict=options.strict_replay)
+
+def _advance(workspace: str, campaign: str, options: AdvanceOptions) -> Outcome:
+    with _seldom_searched():
+        from flows.stages.campaigns import advance_campaign
+
+        return advance_campaign(workspace, campaign, strict=options.strict_replay)
 
 
 def _report(workspace: str, _: str | None, options: ReportOptions) -> Outcome:
@@ -181,7 +200,7 @@ ADVANCE = Stage(
 )
 VERIFY = Stage(
     "verify",
-    """Check everything that is stored; say what is damaged, lost or strange here, and what to do.
+    """Check everything that is stored; say what is damaged, lost or unknown, and what to do.
 
     Example: cccount verify census
     """,

@@ -519,6 +519,56 @@ def zarrs() -> Iterator[Case]:
         yield Case("vectors", f"zarr 2: {as_json(codec)}", older)
 
 
+APART = np.linalg.norm(GOOD[:, None] - GOOD[None], axis=2)  # what lies between six vectors
+PAIRED = {"u": [0, 0, 1, 2, 3, 4], "v": [1, 2, 3, 3, 4, 5], "distance": [1.0, 2.0, 1.5, 0.5, 3.0, 0.0]}
+GRAPH = {  # as scipy.sparse.save_npz writes it
+    "format": np.array(b"csr"), "shape": np.array([6, 6]), "data": np.array([1.0, 2.0, 3.0, 4.0, 5.0]),
+    "indices": np.array([1, 2, 3, 4, 5], np.int32), "indptr": np.array([0, 1, 2, 3, 4, 5, 5], np.int32),
+}  # fmt: skip
+
+
+def graph_bytes(**other: Any) -> bytes:
+    return npz_bytes(**{name: npy_bytes(array) for name, array in {**GRAPH, **other}.items()})
+
+
+def distances() -> Iterator[Case]:
+    """Distances in the place of vectors: a matrix, a sparse graph, pairs."""
+    for name, text in HEADERS.items():
+        yield Case("distances", f"npy: {name}", file("d.npy", npy_header(text)))
+        yield Case("distances", f"npz: {name}", file("d.npz", npz_bytes(format=npy_header(text), shape=npy_header(text))))
+    stored = {"npy": npy_bytes(APART), "npz": graph_bytes(), "parquet": table_bytes(pa.table(PAIRED))}
+    for ending, data in stored.items():
+        yield Case("distances", f"{ending}: empty", file(f"d.{ending}", b""))
+        for seed in range(12 * ROUNDS):
+            yield Case("distances", f"{ending}: flipped {seed}", file(f"d.{ending}", flipped(data, seed)))
+        yield from no_files("distances", f"d.{ending}")
+    for value in (np.nan, np.inf, -1.0, 1e308, 1e-320):
+        odd = APART.astype(np.float64)
+        odd[1, 2] = odd[2, 1] = value
+        yield Case("distances", f"npy: {value}", file("d.npy", npy_bytes(odd)))
+        yield Case("distances", f"npz: {value}", file("d.npz", graph_bytes(data=np.full(5, value))))
+    graphs: dict[str, dict[str, Any]] = {
+        "a shape without end": {"shape": np.array([2**62, 2**62])}, "a shape of one": {"shape": np.array([6])},
+        "an index beyond": {"indices": np.array([1, 2, 3, 4, 99], np.int32)}, "an index below": {"indices": np.array([-1] * 5)},
+        "ends that fall": {"indptr": np.array([0, 5, 2, 9, 4, 5, 5])}, "another format": {"format": np.array(b"none")},
+        "words": {"data": np.array(list("abcde"))}, "complex": {"data": np.ones(5, np.complex128)},
+        "a block": {"format": np.array(b"bsr")},
+        "no ends": {"indptr": np.zeros(0, np.int32)}, "halves": {"indices": np.array([0.5] * 5)},
+    }  # fmt: skip
+    for name, other in graphs.items():
+        yield Case("distances", f"npz: {name}", file("d.npz", graph_bytes(**other)))
+    columns: dict[str, pa.Array] = {
+        "without end": pa.array([2**62] * 6), "unsigned": pa.array([2**64 - 1] * 6, pa.uint64()), "lists": pa.array([[1]] * 6),
+        "words": pa.array(list("abcdef")), "no text": pa.array([b"\xff"] * 6, pa.binary()).view(pa.string()),
+        "nothing": pa.nulls(6), "times": pa.array([2**62] * 6, pa.timestamp("us")),
+        "no number": pa.array([float("nan")] * 6), "yes": pa.array([True] * 6),
+    }  # fmt: skip
+    for name, column in columns.items():
+        for where in PAIRED:
+            table = pa.table({**PAIRED, where: column})
+            yield Case("distances", f"parquet: {name} as {where}", file("d.parquet", table_bytes(table)))
+
+
 def zarr_metadata() -> Any:
     store = zarr.storage.MemoryStore()
     zarr.create_array(store, shape=GOOD.shape, chunks=(2, 4), dtype="f4")
@@ -893,5 +943,6 @@ READERS: dict[str, Callable[[], Iterator[Case]]] = {
     "packages": packages,
     "places": places,
     "facts": facts,
+    "distances": distances,
     "sides": sides,
 }

@@ -4,6 +4,7 @@ The corpus (`corpus.py`) has hostile files that somebody thought of; here hypoth
 """
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -24,15 +25,19 @@ from storage.identity import read_identity
 from storage.settings import Goal, Settings
 from storage.tokens import read_tokens
 from tests.attack.corpus import (
+    APART,
     COCO,
     GOLD,
     GOOD,
     JOB,
     KNOWN,
     PACK,
+    PAIRED,
+    ROUNDS,
     _tar,
     as_json,
     camtraps,
+    graph_bytes,
     npy_bytes,
     npz_bytes,
     picture,
@@ -41,7 +46,10 @@ from tests.attack.corpus import (
 from tests.attack.test_hostile_files import READ
 from tests.review.campaigns import make_folder, pairs
 
-QUICK = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
+# As with the corpus: CCCOUNT_ATTACK=20 in the environment tries twenty times as many.
+QUICK = settings(
+    max_examples=20 * ROUNDS, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None
+)
 Read = Callable[[Path, Path], object]
 Edits = list[tuple[float, int, bytes]]
 
@@ -107,6 +115,9 @@ SEEDS: dict[str, tuple[str, bytes, Read]] = {
     "vectors: npy": ("x.npy", npy_bytes(GOOD), READ["vectors"]),
     "vectors: npz": ("x.npz", npz_bytes(x=npy_bytes(GOOD), y=npy_bytes(np.arange(6))), READ["vectors"]),
     "vectors: parquet": ("x.parquet", table_bytes(pa.table({"v": GOOD.tolist()})), READ["vectors"]),
+    "distances: npy": ("d.npy", npy_bytes(APART), READ["distances"]),
+    "distances: npz": ("d.npz", graph_bytes(), READ["distances"]),
+    "distances: parquet": ("d.parquet", table_bytes(pa.table(PAIRED)), READ["distances"]),
     "labels: npy": ("y.npy", npy_bytes(np.arange(6)), READ["labels"]),
     "labels: csv": ("y.csv", b"label\n" + b"a\nb\n" * 3, READ["labels"]),
     "labels: parquet": ("y.parquet", table_bytes(pa.table({"label": list("ababab")})), READ["labels"]),
@@ -149,6 +160,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder beside a campaign that takes answers, as `READ` expects it."""
     root = tmp_path_factory.mktemp("damage")
     make_folder(root / "asked", pairs(6), items=20)
+    picture(root / "asked.png")
     return root
 
 
@@ -161,7 +173,7 @@ def test_any_damage_to_a_whole_file_is_explained(home: Path, reader: str, edits:
     place = Path(tempfile.mkdtemp(dir=home))
     try:
         for number in range(3):
-            picture(place / f"{number}.png")
+            os.link(home / "asked.png", place / f"{number}.png")
         (place / name).write_bytes(damaged(whole, edits))
         assert complaint(lambda: read(place / name, place)) is None
     finally:

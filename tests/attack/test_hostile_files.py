@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from cccount_dist.embedding.images import UnreadableImageError, load_image
@@ -27,12 +28,14 @@ from tests.attack.corpus import (
     KNOWN,
     NO_FILES,
     PACK,
+    PAIRED,
     PLACES,
     READERS,
     Case,
     as_json,
     file,
     npy_bytes,
+    table_bytes,
     with_pictures,
 )
 from tests.flows.calls import import_answers, import_gold, initialise
@@ -78,6 +81,7 @@ READ: dict[str, Callable[[Path, Path], None]] = {
     "manifest": init("manifest"),
     "images": init("images"),
     "vectors": init("embeddings"),
+    "distances": init("distances"),
     "labels": label,
     "answers": lambda given, home: void(import_answers(str(home.parent / "asked"), "c", str(given))),
     "gold": lambda given, home: void(import_gold(str(home.parent / "asked"), str(given))),
@@ -127,6 +131,7 @@ WHOLE: dict[str, Case] = {
     "manifest": Case("manifest", "whole", with_pictures(file("m.csv", "path;id\n0.png;a\n1.png;b\n"))),
     "images": Case("images", "whole", with_pictures(lambda folder: folder)),
     "vectors": Case("vectors", "whole", file("x.npy", npy_bytes(GOOD))),
+    "distances": Case("distances", "whole", file("d.parquet", table_bytes(pa.table(PAIRED)))),
     "labels": Case("labels", "whole", file("y.csv", "label\n" + "a\nb\n" * 3)),
     "answers": Case("answers", "whole", file("a.json", as_json(PACK))),
     "gold": Case("gold", "whole", file("a.json", as_json(GOLD))),

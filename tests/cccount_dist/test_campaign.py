@@ -28,13 +28,13 @@ def test_a_program_asks_tells_and_takes_back(tmp_path: Path) -> None:
     (question,) = campaign.ask(1, annotator="ana")
     given = Response(question.id, 1.0, "ana", id="mine")
     assert [campaign.tell([given]), campaign.tell([given])] == [1, 0], "a retry counts once"
-    with pytest.raises(InputError, match="'mine' is no answer of ben's that still holds"):
+    with pytest.raises(InputError, match="ben has no answer 'mine' that still holds"):
         campaign.undo("mine", annotator="ben")
     assert campaign.undo("mine", annotator="ana", id="back")
     assert not campaign.undo("mine", annotator="ana", id="back"), "a retry"
-    with pytest.raises(InputError, match="'mine' is no answer of ana's that still holds"):
+    with pytest.raises(InputError, match="ana has no answer 'mine' that still holds"):
         campaign.undo("mine", annotator="ana")
-    with pytest.raises(InputError, match="'back' is no answer"):
+    with pytest.raises(InputError, match="has no answer 'back'"):
         campaign.undo("back", annotator="ana")
     assert len(campaign.ask(9)) == 3
     assert campaign.tell([Response(0, None)]) == 1, "unsure is an answer"
@@ -66,10 +66,10 @@ def test_a_flagged_item_is_asked_about_no_more_until_the_flag_is_taken_back(tmp_
     assert campaign.ledger.flagged == {2}
     with pytest.raises(InputError, match="there is no item 4000: the collection has the items 0 to 999"):
         campaign.flag(4000)
-    with pytest.raises(InputError, match="'f' is no flag of ben's"):
+    with pytest.raises(InputError, match="ben has no flag 'f'"):
         campaign.unflag("f", annotator="ben")
     campaign.tell([Response(2, 1.0, "ana", id="a")])
-    with pytest.raises(InputError, match="'a' is no flag of ana's"):
+    with pytest.raises(InputError, match="ana has no flag 'a'"):
         campaign.unflag("a", annotator="ana")
     assert campaign.unflag("f", annotator="ana")
     assert campaign.ledger.flagged == set()

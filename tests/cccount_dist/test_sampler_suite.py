@@ -42,6 +42,9 @@ def test_every_sampler_keeps_them_on_awkward_collections(variant: Variant, colle
 @pytest.mark.parametrize(("name", "collection", "check", "seed"), [
     ("evidence", "plain", "undo", 4),  # a "different" inside a group that is merged first was taken back
     ("hacc", "odd", "retries", 4),  # an answer was heard again after one that contradicts it
+    ("placing-likely-lanes", "plain", "loaded", 0),  # an answer was put right, then something was taken back
+    ("placing-likely-lanes", "plain", "loaded", 2),
+    ("subcluster-paper-threshold", "plain", "loaded", 0),  # a late answer to what the program had inferred
 ])  # fmt: skip
 def test_what_the_suite_found_stays_right(name: str, collection: str, check: str, seed: int) -> None:
     (chosen,) = (one for one in collections() if one.name == collection)

@@ -12,7 +12,7 @@ from cccount_dist.taken import TAKEN, require, size_of
 from storage.counted import parquet_rows
 from storage.errors import ComputeError
 from storage.workspace import Workspace
-from tests.flows.conftest import cccount, files_of, labels, prepared, workspace
+from tests.flows.conftest import cccount, files_of, here, labels, prepared, workspace
 from tests.measured import Made, Watched, peak_of
 
 __all__ = ["labels", "prepared", "workspace"]
@@ -97,6 +97,12 @@ COMMANDS = [
     ["individuals", "name", "WS", "0", "Luna"],
     ["export", "WS", "--format", "csv", "--to", "out"],
     ["catalogue", "import", "WS", "--file", "known.csv"],
+    ["facts", "list", "WS"],
+    ["facts", "boxes", "WS"],
+    ["facts", "encounters", "WS", "--file", "known.csv"],
+    ["facts", "cameras", "WS", "--file", "known.csv"],
+    ["facts", "deaths", "WS", "--file", "known.csv"],
+    ["facts", "speed", "WS", "--speed", "10"],
     ["init", "new", "--images", "images"],
     ["init", "new", "--manifest", "images/rows.csv"],
     ["init", "new", "--manifest", "images/rows.jsonl"],
@@ -124,7 +130,7 @@ def test_every_command_that_cannot_have_its_memory_says_so_in_one_line_and_write
     before = files_of(workspace), files_of(given)
     for command in COMMANDS:
         arguments = [str(workspace) if one == "WS" else one for one in command]
-        shown = cccount(*arguments, cwd=given, variables={VARIABLE: "1MiB"})
+        shown = here(*arguments, cwd=given, variables={VARIABLE: "1MiB"})
         assert shown.code == 1, (command, shown.out, shown.err)
         said = [line for line in shown.err.splitlines() if not line.startswith("Campaign")]  # an epoch
         assert len(said) == 1, shown.err

@@ -5,8 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack, chdir, redirect_stderr, redirect_stdout
+from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -14,6 +18,7 @@ from numpy.typing import NDArray
 
 from cccount_dist.registry import PLUGINS
 from cccount_dist.room import VARIABLE as MEMORY
+from flows.commands import cli
 from tests.command import run_command
 
 ROOT = Path(__file__).parent.parent.parent
@@ -58,6 +63,25 @@ def cccount(
         return Shown(run_command(given, cwd=cwd, surroundings=surroundings, timeout=240))
     command = [sys.executable, "-m", "flows", *given]
     return Shown(subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=surroundings, timeout=240, check=False))
+
+
+def here(*arguments: str | Path, cwd: Path | None = None, variables: dict[str, str] | None = None) -> Shown:
+    """The same in this process, for what is refused before anything is started: a process of its own takes a second, and would
+    show nothing more."""
+    with ExitStack() as stack:
+        out, err = stack.enter_context(redirect_stdout(StringIO())), stack.enter_context(redirect_stderr(StringIO()))
+        stack.enter_context(chdir(cwd or Path.cwd()))
+        stack.enter_context(patch.dict(os.environ, environment(**(variables or {})), clear=True))
+        stack.enter_context(patch.object(sys, "argv", ["cccount", *map(str, arguments)]))
+        stack.enter_context(patch.object(cli, "make_app", _app))
+        try:
+            cli._run()
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
+    return Shown(subprocess.CompletedProcess(list(arguments), code, out.getvalue(), err.getvalue()))
+
+
+_app = cache(cli.make_app)  # once: each time it adds all commands
 
 
 def digits() -> tuple[NDArray[np.float32], NDArray[np.int64]]:

@@ -20,7 +20,7 @@ from storage.handouts import Handout, Handouts
 from storage.individuals import add_known
 from storage.lease import Lease
 from storage.picturecache import PictureCache
-from storage.schema import GOLD, KNOWN_PAIRS, KNOWN_PICTURES, PREVIOUS, PREVIOUS_FEATURES
+from storage.schema import GOLD, KNOWN_PAIRS, KNOWN_PICTURES, PREVIOUS, PREVIOUS_FEATURES, SIMILARITY
 from storage.scratch import write_arrays
 from storage.snapshots import BLOBS
 from storage.stamp import stamped
@@ -47,9 +47,10 @@ def everything(home: Path) -> Path:
         distributed.Client(cluster) as client,
     ):
         embed(place, encoder="hog", components=8, client=client)
-        neighbors(place, k=5, store_similarity=True, client=client)
+        neighbors(place, k=5, client=client)
         matches(place, client=client)
     workspace = Workspace.open(place)
+    workspace.create_array(SIMILARITY, (ITEMS, ITEMS), attributes={}).write_shard(0, np.ones((ITEMS, ITEMS), np.float16))
     shape = (ITEMS, 3, 4)
     workspace.create_array(PREVIOUS_FEATURES, shape, attributes={}).write_shard(0, np.ones(shape, np.int8))
     workspace.create_array(PREVIOUS, (ITEMS, 2), attributes={}).write_shard(0, np.ones((ITEMS, 2), np.float32))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.flows.conftest import Shown, cccount, digits, environment
+from tests.flows.conftest import Shown, cccount, digits, environment, here
 
 
 def refused(shown: Shown, *words: str) -> None:
@@ -30,19 +30,19 @@ def images(folder: Path, count: int) -> Path:
 
 
 def test_no_source_and_two_sources(tmp_path: Path) -> None:
-    refused(cccount("init", tmp_path / "ws"), "exactly one of")
-    refused(cccount("init", tmp_path / "ws", "--images", "a", "--embeddings", "b"), "exactly one of")
+    refused(here("init", tmp_path / "ws"), "exactly one of")
+    refused(here("init", tmp_path / "ws", "--images", "a", "--embeddings", "b"), "exactly one of")
     assert not (tmp_path / "ws").exists()
 
 
 def test_an_empty_folder(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
-    refused(cccount("init", tmp_path / "ws", "--images", tmp_path / "photos"), "photos")
+    refused(here("init", tmp_path / "ws", "--images", tmp_path / "photos"), "photos")
     assert not (tmp_path / "ws").exists()
 
 
 def test_one_image(tmp_path: Path) -> None:
-    refused(cccount("init", tmp_path / "ws", "--images", images(tmp_path / "photos", 1)), "one item")
+    refused(here("init", tmp_path / "ws", "--images", images(tmp_path / "photos", 1)), "one item")
     assert not (tmp_path / "ws").exists()
 
 
@@ -69,40 +69,40 @@ def test_nan_and_zero_vectors(tmp_path: Path) -> None:
     assert cccount("neighbors", tmp_path / "ws", "--k", "3", "--workers", "1").code == 0
     assert cccount("count", tmp_path / "ws", "--budget", "0", "--json").json["high"] == 39.0
     np.save(tmp_path / "all.npy", np.full((5, 3), np.nan, np.float32))
-    refused(cccount("init", tmp_path / "none", "--embeddings", tmp_path / "all.npy"), "all.npy")
+    refused(here("init", tmp_path / "none", "--embeddings", tmp_path / "all.npy"), "all.npy")
     assert not (tmp_path / "none").exists()
 
 
 def test_pickled_vectors_are_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.array([{"a": 1}, {}], dtype=object), allow_pickle=True)
-    refused(cccount("init", tmp_path / "ws", "--embeddings", tmp_path / "x.npy"), "x.npy")
+    refused(here("init", tmp_path / "ws", "--embeddings", tmp_path / "x.npy"), "x.npy")
 
 
 def test_duplicate_ids(tmp_path: Path) -> None:
     photos = images(tmp_path / "photos", 2)
     (tmp_path / "m.csv").write_text(f"id,path\na,{photos}/0.png\na,{photos}/1.png\n")
-    refused(cccount("init", tmp_path / "ws", "--manifest", tmp_path / "m.csv"), "'a'")
+    refused(here("init", tmp_path / "ws", "--manifest", tmp_path / "m.csv"), "'a'")
     assert not (tmp_path / "ws").exists()
 
 
 def test_labels_of_the_wrong_length(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", digits()[0][:10])
     np.save(tmp_path / "y.npy", np.arange(9))
-    shown = cccount("init", tmp_path / "ws", "--embeddings", tmp_path / "x.npy", "--labels", tmp_path / "y.npy")
+    shown = here("init", tmp_path / "ws", "--embeddings", tmp_path / "x.npy", "--labels", tmp_path / "y.npy")
     refused(shown, "9", "10")
     assert not (tmp_path / "ws").exists()
 
 
 def test_more_neighbours_than_items(workspace: Path) -> None:
-    refused(cccount("neighbors", workspace, "--k", "480", "--workers", "1"), "480", "479")
-    refused(cccount("neighbors", workspace, "--k", "0", "--workers", "1"), "0")
+    refused(here("neighbors", workspace, "--k", "480", "--workers", "1"), "480", "479")
+    refused(here("neighbors", workspace, "--k", "0", "--workers", "1"), "0")
 
 
 def test_stages_in_the_wrong_order(tmp_path: Path) -> None:
     photos = images(tmp_path / "photos", 4)
-    cccount("init", tmp_path / "ws", "--images", photos)
-    refused(cccount("neighbors", tmp_path / "ws", "--workers", "1"), "cccount embed")
-    refused(cccount("count", tmp_path / "ws"), "cccount embed")
+    here("init", tmp_path / "ws", "--images", photos)
+    refused(here("neighbors", tmp_path / "ws", "--workers", "1"), "cccount embed")
+    refused(here("count", tmp_path / "ws"), "cccount embed")
 
 
 @pytest.mark.parametrize(
@@ -120,14 +120,14 @@ def test_stages_in_the_wrong_order(tmp_path: Path) -> None:
     ],
 )
 def test_options_that_make_no_sense(workspace: Path, options: list[str], word: str) -> None:
-    refused(cccount("count", workspace, *options), word)
+    refused(here("count", workspace, *options), word)
     assert not (workspace / "campaigns").exists()
 
 
 def test_a_workspace_of_another_version(workspace: Path) -> None:
     path = workspace / "workspace.toml"
     path.write_text(path.read_text().replace("format = 2", "format = 3"))
-    refused(cccount("status", workspace), "format 3")
+    refused(here("status", workspace), "format 3")
 
 
 def test_a_cluster_that_is_not_there(workspace: Path) -> None:

@@ -115,7 +115,7 @@ def test_results_come_in_the_order_of_the_tasks_and_errors_as_they_are() -> None
 
 
 def test_a_task_that_kills_every_worker_is_explained() -> None:
-    with open_client(workers=1) as client, pytest.raises(ComputeError, match="most likely out of memory"):
+    with open_client(workers=1) as client, pytest.raises(ComputeError, match="because memory ran out"):
         run_tasks(client, _die, [1], describe="deaths", unit="numbers", retries=0)
 
 

@@ -49,11 +49,8 @@ def copy(full: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(full, tmp_path / "ws"))
 
 
-BESIDE_SQLITE = ("-wal", "-shm", "-journal")  # there only while a database is open: they come and go
-
-
 def keys_of(workspace: Path) -> list[str]:
-    return [key for key in LocalObjects(workspace).keys("") if not key.endswith(BESIDE_SQLITE)]
+    return [key for key in LocalObjects(workspace).keys("") if not key.endswith(inventory.BESIDE_SQLITE)]
 
 
 def problems_of(workspace: Path) -> list[dict[str, str]]:
@@ -88,35 +85,54 @@ def test_every_key_has_one_declaration_and_every_declaration_a_key(full: Path) -
     matched = {key: [match.stored for match in declared(key)] for key in keys_of(full)}
     assert {key for key, things in matched.items() if len(things) != 1} == set()
     used = {pattern_of(key) for key in matched}
-    declared_patterns = {p for thing in STORED for p in thing.patterns if not p.endswith(BESIDE_SQLITE)}
+    declared_patterns = {p for thing in STORED for p in thing.patterns if not p.endswith(inventory.BESIDE_SQLITE)}
     assert declared_patterns - used == set()
     assert verify(str(full)) == {"ok": True, "problems": []}
 
 
 def test_a_flipped_byte_a_cut_end_and_a_missing_file_are_named_with_their_repair(full: Path) -> None:
-    seen: set[str] = set()
     missed = []
-    for key in keys_of(full):
-        pattern = pattern_of(key)
-        if pattern in seen:
-            continue
-        seen.add(pattern)
-        path = full / key
-        whole = path.read_bytes()
-        middle = SQLITE_PLACE if key.endswith(".sqlite") else len(whole) // 2
-        damages: dict[str, bytes | None] = {"missing": None}
-        if whole:
-            damages |= {"flipped": flipped(whole, middle), "cut": whole[: len(whole) * 3 // 4]}
-        for name, data in damages.items():
-            path.unlink()
-            if data is not None:
-                path.write_bytes(data)
-            found = problems_of(full)
-            path.write_bytes(whole)
-            if not names(found, full, key) and not (data is None and pattern in MAY_GO | {_marker_of(pattern)}):
-                missed.append((key, name, found))
+    for keys in _together(full):
+        whole = {key: (full / key).read_bytes() for key in keys}
+        for name in ("missing", "flipped", "cut"):
+            damages = {key: _damaged(key, data, name) for key, data in whole.items() if data or name == "missing"}
+            for key, data in damages.items():
+                (full / key).unlink()
+                if data is not None:
+                    (full / key).write_bytes(data)
+            found = problems_of(full) if damages else []
+            for key in damages:
+                (full / key).write_bytes(whole[key])
+                pattern = pattern_of(key)
+                if not names(found, full, key) and not (name == "missing" and pattern in MAY_GO | {_marker_of(pattern)}):
+                    missed.append((key, name, found))
     assert missed == []
     assert verify(str(full)) == {"ok": True, "problems": []}
+
+
+def _damaged(key: str, whole: bytes, name: str) -> bytes | None:
+    if name == "missing":
+        return None
+    middle = SQLITE_PLACE if key.endswith(".sqlite") else len(whole) // 2
+    return flipped(whole, middle) if name == "flipped" else whole[: len(whole) * 3 // 4]
+
+
+def _together(full: Path) -> list[list[str]]:
+    """A key of each pattern: one by one, but of arrays, which know nothing of each other, one file of each at a time."""
+    one_of_each: dict[str, str] = {}
+    for key in keys_of(full):
+        one_of_each.setdefault(pattern_of(key), key)
+    arrays: dict[str, list[str]] = {}
+    for key in one_of_each.values():
+        if ".zarr/" in key and "/c/" not in key and key.endswith("zarr.json"):
+            arrays.setdefault("metadata", []).append(key)
+        elif ".zarr/" in key:
+            arrays.setdefault("shards", []).append(key)
+        elif key.startswith("markers/"):
+            arrays.setdefault(key.rpartition("/")[2], []).append(key)
+        else:
+            arrays[key] = [key]
+    return list(arrays.values())
 
 
 def _marker_of(pattern: str) -> str:

@@ -59,7 +59,7 @@ def test_wrong_answers_are_shown_and_pictures_of_the_groups(workspace: Path, tmp
         Image.fromarray((pixels * 15).astype(np.uint8)).save(files[-1])
     _change(workspace, "uri", files)
     reached = cluster(str(workspace), "g", ClusterOptions(method="evidence", budget=60, oracle="labels", error_rate=0.2))
-    against = re.search(r"the groups go against (\d+) answers, which others", reached["warning"])
+    against = re.search(r"the groups go against (\d+) answers: other", reached["warning"])
     page = read(write_reports(str(workspace), "g")["files"][0])
     assert len(page.all("img")) > 40
     assert "other answers, or the items around them, outweigh these" in page.text

@@ -18,12 +18,11 @@ import pytest
 
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from cccount_dist.similarity.metrics import METRICS, Metric
-from cccount_dist.similarity.store import SimilarityStore
 from flows.compute.clients import open_client, run_tasks
 from storage.errors import ComputeError, ConflictError, InputError, StoreError
-from storage.schema import COLLECTION, DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY
+from storage.schema import COLLECTION, DEGREE, EMBEDDINGS, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, SIMILARITY
 from storage.workspace import Workspace
-from tests.cccount_dist.reference import clustered, truth
+from tests.cccount_dist.reference import clustered
 from tests.flows.calls import neighbors
 from tests.flows.conftest import ROOT, environment, files_of
 from tests.storage.faults import fill_up, small_disk
@@ -292,47 +291,24 @@ def test_a_lost_scheduler_is_explained_and_the_pass_goes_on_elsewhere(
     assert written(collection) == undisturbed
 
 
-@pytest.mark.parametrize("metric", METRICS)
-def test_the_similarity_store_holds_every_pair_and_changes_nothing_else(
-    metric: Metric, collection: Path, client: distributed.Client, capsys: pytest.CaptureFixture[str]
+def test_similarities_that_an_older_version_kept_are_removed(
+    collection: Path, client: distributed.Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    neighbors(str(collection), k=K, metric=metric, client=client)
-    before = written(collection)
-    report = neighbors(str(collection), k=K, metric=metric, store_similarity=True, client=client)
-    assert report["tiles_resumed"] == 0
-    assert written(collection) == before
-    assert "similarity.zarr will take 4.50 MiB" in capsys.readouterr().err
     workspace = Workspace.open(collection)
-    store = SimilarityStore.open(workspace)
-    x = workspace.array(EMBEDDINGS).read()
-    expected = truth(x, metric)
-    for item in (0, 200, 255, 256, 1024, 1999):
-        found = store.row(item)
-        assert np.array_equal(np.isnan(found), ~expected.usable)
-        assert np.nanmax(np.abs(found - expected.similarity[item])) < 1e-3
-    assert np.isnan(store.row(3)).all()
-    assert np.array_equal(store.block(2, 5), store.block(5, 2).T, equal_nan=True)
-    again = neighbors(str(collection), k=K, metric=metric, store_similarity=True, client=client)
-    assert again["tiles_resumed"] == 36
+    kept = workspace.create_array(SIMILARITY, (512, 256), attributes={"metric": "cosine", "items": 500}, shard_rows=256)
+    kept.write_shard(0, np.zeros((256, 256), np.float16))
+    kept.write_shard(1, np.zeros((256, 256), np.float16))
+    assert list(workspace.problems()) == []
+    neighbors(str(collection), k=K, client=client)
+    assert "similarity.zarr of an older version was removed: nothing reads it" in capsys.readouterr().err
+    assert not list(collection.glob("**/similarity.zarr")) + list(collection.glob("markers/similarity"))
     assert list(workspace.problems()) == []
 
 
-def test_a_store_and_neighbours_in_one_pass_are_those_of_two(
-    collection: Path, client: distributed.Client, undisturbed: dict[str, bytes]
-) -> None:
-    neighbors(str(collection), k=K, store_similarity=True, client=client)
-    assert written(collection) == undisturbed
-    SimilarityStore.open(Workspace.open(collection))
-
-
-def test_a_similarity_store_that_does_not_fit_is_refused_and_a_full_disk_is_explained(
-    tmp_path: Path, client: distributed.Client
-) -> None:
+def test_a_full_disk_is_explained(tmp_path: Path, client: distributed.Client) -> None:
     x = clustered(ITEMS, 24)
     with small_disk(tmp_path / "disk", "4M") as disk:
         folder = make_workspace(disk / "ws", x)
-        with pytest.raises(StoreError, match=r"similarity.zarr needs 4.50 MiB more and .* free: make room"):
-            neighbors(str(folder), k=K, store_similarity=True, client=client)
         ballast = fill_up(disk)
         with pytest.raises(StoreError, match="the disk is full"):
             neighbors(str(folder), k=K, client=client)
@@ -412,8 +388,3 @@ def test_workers_without_faiss_are_refused_in_one_line(
     monkeypatch.setattr("flows.stages.approximate.has_faiss", lambda: False)
     with pytest.raises(ComputeError, match=r"needs the extra 'approximate': pip install 'cccount\[approximate\]'"):
         neighbors(str(collection), k=K, engine="approximate", client=client)
-
-
-def test_the_approximate_engine_has_no_similarity_store(collection: Path, client: distributed.Client) -> None:
-    with pytest.raises(InputError, match="use --engine exact"):
-        neighbors(str(collection), engine="approximate", store_similarity=True, client=client)

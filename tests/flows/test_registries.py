@@ -1,5 +1,6 @@
 """Registries are complete: what is registered is documented, a command, a flow, known to verify; names decide nothing."""
 
+import gc
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -14,7 +15,7 @@ from flows.serving.options import ReviewOptions
 from flows.stages.benchmarkoptions import BenchmarkOptions
 from flows.stages.methods import list_methods
 from flows.stages.options import EmbedOptions, ExtendOptions, InitOptions, MatchesOptions, NeighborsOptions
-from flows.stages.registry import stages
+from flows.stages.registry import ADVANCE, stages
 from storage.settings import Goal
 from storage.stored import declared as declared_as
 from tests.flows.conftest import ROOT, cccount
@@ -107,3 +108,12 @@ def test_plain_mappings_do_not_cross_the_borders_of_flows() -> None:
             if "dict[str, Any]" in line]  # fmt: skip
     assert len(kept) <= 10, kept
     assert all("#" in line for line in kept), "each says why"
+
+
+def test_a_step_leaves_pythons_search_for_cycles_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = gc.get_threshold()
+    during = []
+    monkeypatch.setattr("flows.stages.campaigns.advance_campaign", lambda *_, **__: during.append(gc.get_threshold()))
+    ADVANCE("nowhere", "census")
+    assert during[0][0] > before[0]
+    assert gc.get_threshold() == before

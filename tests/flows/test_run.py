@@ -255,7 +255,7 @@ GOOD = 'workspace = "ws"\n[collection]\nimages = "photos"\n'
         (GOOD + "[neighbors]\nk = 0\n", "5: k of [neighbors] must be at least 1, not 0"),
         (GOOD + '[neighbors]\nmetric = "taxi"\n', "5: there is no metric 'taxi': use one of cosine"),
         (GOOD + "[neighbors]\n\n# many\nworkers = 2\n", "7: [neighbors] has no key 'workers': workers is of [compute]"),
-        (GOOD + '[neighbors]\nengine = "approximate"\nstore_similarity = true', "5: store_similarity keeps all pairs"),
+        (GOOD + '[neighbors]\nengine = "approximate"\nstore_similarity = true', "6: store_similarity is gone: similarities are"),
         (GOOD + "[embed]\nstrict = 1\n", "5: strict of [embed] must be true or false, not 1"),
         (GOOD + '[embed]\nencoder = "magic"\n', "5: there is no encoder 'magic': choose"),
         (GOOD + "embed = 3\n", "4: [collection] has no key 'embed'"),
@@ -375,9 +375,9 @@ def test_lines_are_those_of_the_statements() -> None:
 
 
 def test_a_refusal_names_keys_and_leaves_commands_alone() -> None:
-    where = Where("job.toml", {(): 1, ("neighbors",): 4, ("neighbors", "store_similarity"): 6})
-    with pytest.raises(InputError, match=r"^job.toml:6: store_similarity is large: see `cccount neighbors --help`$"):
-        where.explain(("neighbors",), InputError("--store-similarity is large: see `cccount neighbors --help`"))
+    where = Where("job.toml", {(): 1, ("neighbors",): 4, ("neighbors", "usual_k"): 6})
+    with pytest.raises(InputError, match=r"^job.toml:6: usual_k is large: see `cccount neighbors --help`$"):
+        where.explain(("neighbors",), InputError("--usual-k is large: see `cccount neighbors --help`"))
 
 
 def test_what_a_flow_is_told_makes_the_same_job(tmp_path: Path) -> None:

@@ -5,12 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from cccount_dist.campaign.campaign import Response
 from storage.campaigns import CampaignFolder
 from storage.errors import CccountError, CorruptionError
+from storage.handouts import HANDOUTS
+from storage.inventory import BESIDE_SQLITE
+from storage.journal import JOURNAL
+from storage.objects import LocalObjects
 from storage.schema import DEGREE, EMBEDDINGS, ESTIMATES
 from storage.workspace import Workspace
 from tests.flows.calls import CountOptions, count, verify
 from tests.flows.conftest import cccount
+from tests.review.campaigns import make_folder, pairs, plain_desk
 
 
 @pytest.fixture
@@ -40,6 +46,24 @@ def only_problem(workspace: Path) -> dict[str, str]:
 
 def test_a_sound_workspace_has_no_problems(workspace: Path, campaign: Path) -> None:
     assert verify(str(workspace)) == {"ok": True, "problems": []}
+
+
+def test_a_server_that_opens_and_closes_its_databases_meanwhile_is_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_folder(tmp_path / "ws", pairs(3), items=20)
+    desk = plain_desk(folder)
+    desk.answer("ana", [Response(0, 1.0)])
+    desk.take("ana", 1)
+    there = LocalObjects.keys
+    seen = {key for key in there(LocalObjects(tmp_path / "ws"), "") if key.endswith(BESIDE_SQLITE)}
+    assert seen, "SQLite has files of its own while a database is open"
+    assert verify(str(tmp_path / "ws"))["problems"] == []
+    desk.close()
+    gone = {f"campaigns/c/{name}{ending}" for name in (JOURNAL, HANDOUTS) for ending in BESIDE_SQLITE}
+    more = {"": sorted(gone)}
+    monkeypatch.setattr(LocalObjects, "keys", lambda self, prefix: [*there(self, prefix), *more.get(prefix, [])])
+    assert verify(str(tmp_path / "ws"))["problems"] == [], "they were there when the folder was listed"
 
 
 @pytest.mark.parametrize("spec", [EMBEDDINGS, DEGREE], ids=lambda spec: spec.name)

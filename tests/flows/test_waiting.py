@@ -23,6 +23,8 @@ from cccount_dist.campaign import replayed
 from cccount_dist.campaign.activity import AtTheDesk, for_the_desk
 from cccount_dist.campaign.campaign import Campaign, Response
 from cccount_dist.campaign.resident import Resident
+from cccount_dist.counting.placing import placing_sampler
+from cccount_dist.counting.placing.ahead import AheadEngine
 from cccount_dist.counting.placing.placing_sampler import PlacingSampler
 from cccount_dist.sampling.ledger import CLOSED
 from cccount_dist.sampling.logged import answers_of
@@ -170,7 +172,7 @@ def test_a_step_of_a_campaign_that_is_open_costs_its_answers_and_no_replay(
     assert resident.supply(AtTheDesk(3, 9)) > 0
     for _ in range(4):
         assert give(place, labels, 3) == 3
-        resident.supply(AtTheDesk(3, 3))
+        resident.supply(AtTheDesk(3))
     resident.conclude()
     assert replays == [1]
 
@@ -237,6 +239,29 @@ def test_what_was_asked_ahead_and_became_needless_is_taken_back_and_counts_for_n
     resident.close()
     resident.supply(AtTheDesk(10))  # replayed, it stands where it stood
     assert len(folder.epochs()) == 1
+
+
+def test_a_new_count_of_people_asks_what_is_likeliest_needed_and_one_that_was_begun_before_keeps_its_rule(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, begun = str(workspace), []
+
+    class Seen(AheadEngine):
+        def __init__(self, *given: Any) -> None:
+            begun.append(self)
+            super().__init__(*given)
+
+    monkeypatch.setattr(placing_sampler, "AheadEngine", Seen)
+    for name in ("new", "old"):
+        folder = open_campaign(place, name, CountOptions(budget=300))
+        assert folder.settings().parameters["ahead"] == "likely"
+        settings = workspace / "campaigns" / name / "campaign.toml"
+        if name == "old":  # the parameter was not known then
+            settings.write_text(settings.read_text().replace('ahead = "likely"\n', ""))
+        Resident(place, name).supply(AtTheDesk(3))
+        assert bool(begun) == (name == "new")
+        begun.clear()
+    assert "ahead" not in settings.read_text()
 
 
 # -- packs ---------------------------------------------------------------------------------------------------------------------

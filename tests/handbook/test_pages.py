@@ -103,6 +103,35 @@ def test_tables_of_benchmarks_lie_in_the_evidence_only() -> None:
     assert {page.parent.name for page in marked} == {"evidence"}
 
 
+KINDS = {section: sorted((DOCS / section).rglob("*.md")) for section in ("tutorials", "how-to", "explanation", "evidence")}
+NUMBER = re.compile(r"[<>+±≈~ ]*\d[\d.,]*(?: ?(?:%|s|ms|h|GB|GiB|MB|MiB))?")
+
+
+def figures(line: str) -> int:
+    """How many cells of a table's row are nothing but a figure."""
+    return sum(bool(NUMBER.fullmatch(cell.strip())) for cell in line.strip("|").split("|")) if line.startswith("|") else 0
+
+
+@pytest.mark.parametrize("page", [one for kind in ("tutorials", "how-to", "explanation") for one in KINDS[kind]], ids=str)
+def test_measured_tables_stand_in_the_evidence_only(page: Path) -> None:
+    found = [line for line in page.read_text().splitlines() if figures(line) > 1]
+    assert not found
+    assert not re.search(r"^\*Written \d{4}", page.read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", [*KINDS["explanation"], *KINDS["evidence"]], ids=str)
+def test_an_explanation_and_evidence_give_no_steps_to_follow(page: Path) -> None:
+    steps = [block for block in blocks(page) if re.search(r"^cccount \S+ \S", block.text, re.MULTILINE)]
+    assert not steps
+
+
+@pytest.mark.parametrize("page", KINDS["how-to"], ids=str)
+def test_a_how_to_page_explains_and_measures_nothing(page: Path) -> None:
+    heads = re.findall(r"^(?:#+|\| question \|) .*$", page.read_text(), re.MULTILINE)
+    assert not [head for head in heads if re.search(r"How it works|[Ww]hy |Measured|\| answer \|", head)]
+    assert page.stem == "index" or blocks(page), "a how-to page without anything to type"
+
+
 def test_the_reference_has_every_command_option_method_and_parameter() -> None:
     page = commands.page()
     for name, command in known().items():

@@ -1,4 +1,7 @@
-"""The tutorials are followed from an empty folder, block by block, as they are written."""
+"""The tutorials are followed from an empty folder, block by block, as they are written.
+
+Stages with a cluster of their own get one process instead of one for each core: the bytes are the same, and each costs seconds.
+"""
 
 import shlex
 import subprocess
@@ -43,7 +46,8 @@ class Reader:
             program = [sys.executable, "-m", "dask", *words[1:-1]] if words[0] == "dask" else words[:-1]
             self.left.append(subprocess.Popen(program, cwd=self.folder, env=environment(), stderr=subprocess.DEVNULL))
         elif words[0] == "cccount":
-            done = cccount(*words[1:], cwd=self.folder)
+            one_process = ("--workers", "1") if words[1] in ("embed", "neighbors") else ()
+            done = cccount(*words[1:], *one_process, cwd=self.folder)
             assert done.code == 0, f"{block}: {command}\n{done.err}"
             self.said += done.out
         else:

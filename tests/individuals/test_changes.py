@@ -21,7 +21,7 @@ def test_who_is_new_seen_again_and_joined_is_listed_and_the_list_is_as_it_was(tm
     write_groups(individuals.folder, [0, 0, 0, 2, 2, 3])
     found = changed_individuals(place, None)
     assert [(row["individual"], row["what"], row["pictures"]) for row in found.changes] == [
-        (1, "has the pictures of individual 2, who is no more", ["p2.jpg"]),
+        (1, "has the pictures of individual 2, which is gone", ["p2.jpg"]),
         (4, "new", ["p5.jpg"]),
     ]
     assert "2 changes since the individuals were listed last" in found.words()

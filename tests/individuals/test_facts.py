@@ -8,6 +8,7 @@ import pytest
 from benchmarks.census import plan_census
 from cccount_dist.campaign.adoption import KnownPairs
 from cccount_dist.embedding.readers.photofacts import exif_place
+from cccount_dist.individuals import evident
 from cccount_dist.individuals.census import Individuals
 from cccount_dist.individuals.evident import at_once, kilometers, too_far
 from cccount_dist.sampling.constraints import Constraints
@@ -79,7 +80,7 @@ def test_a_chain_of_facts_is_believed_as_long_as_it_errs_no_more_than_people_do(
     assert known.known(1, 2) == 1.0
 
 
-def test_too_far_for_the_time_is_what_a_look_at_every_pair_says() -> None:
+def test_too_far_for_the_time_is_what_a_look_at_every_pair_says(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     n = 40
     near = np.array([np.delete(np.arange(n), i) for i in range(n)], np.int32)
@@ -92,9 +93,11 @@ def test_too_far_for_the_time_is_what_a_look_at_every_pair_says() -> None:
             if timed[u] and timed[v] and 3 not in (u, v):
                 far = kilometers(north, east, np.array([u]), np.array([v]))[0]
                 if far > 5.0 * abs(int(moments[u]) - int(moments[v])) / 3.6e9:
-                    slow.append((u, v))
-    assert too_far(near, moments, timed, north, east, 5.0) == slow
+                    slow.append([u, v])
+    assert too_far(near, moments, timed, north, east, 5.0).tolist() == slow
     assert slow
+    monkeypatch.setattr(evident, "_ROWS", 7)
+    assert too_far(near, moments, timed, north, east, 5.0).tolist() == slow, "however many rows are looked at together"
 
 
 def test_opposite_cameras_join_the_two_sides_of_one_animal_and_never_two_animals() -> None:

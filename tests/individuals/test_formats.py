@@ -61,7 +61,7 @@ def test_a_new_camtrap_package_is_valid_and_comes_back(boxed: Individuals, tmp_p
     boxed.name(1, "=Luna", annotator="ana")
     boxed.confirm(1, annotator="ana")
     found = out(boxed, "camtrap-dp", tmp_path / "package", places=str(places))
-    assert "look at samplingDesign" in (found.note or "")
+    assert "fill in samplingDesign" in (found.note or "")
     assert wrong(validated(tmp_path / "package")) == []
     described = json.loads((tmp_path / "package/datapackage.json").read_text())
     assert set(REQUIRED) <= set(described)

@@ -98,13 +98,17 @@ def test_the_numbers_of_report_progress_and_status_agree_and_add_up(tmp_path: Pa
     assert "24 answers given, 22 pairs and 2 pages; they use 28 of the budget of 400, in which a page counts as 3.3 pairs" in text
     assert "25 answers of people: 24 that settle a question, and 1 further vote on one. 3 checks beside them" in text
     assert "5 answers came from other campaigns" in text
+    assert standing.effort.carried == 5
     rows = {person.name: f"{person.pairs}{person.pages}{person.answers}{person.checks}" for person in effort.people}
     assert all(f"{name}{row}" in text for name, row in rows.items())
     assert not re.search(r"\d\.\d individuals", text)
 
     (row,) = status(folder.workspace.location).campaigns
     assert (row.questions + (row.glances or 0), row.noun) == (24, "individual")
-    assert re.search(r"\bc +nis +\w+ +24 ", status(folder.workspace.location).words())
+    said = status(folder.workspace.location).words()
+    assert re.search(r"\bc +nis +\w+ +24 ", said)
+    assert "from 24 answers (22 pairs and 2 pages) and 5 of other campaigns" in said
+    assert (row.carried, row.json()["carried"]) == (5, 5)
 
 
 def test_a_forecast_at_the_end_or_from_carried_answers_is_not_0_answers_in_0_hours() -> None:

@@ -122,8 +122,8 @@ def make_counts(cccount: Release) -> None:
 
 
 def make_groups(cccount: Release) -> None:
-    """Every grouping method, and ratings, with labels; Euclidean neighbours and a store of all similarities."""
-    place, _ = vectors(cccount, "groups", 80, "--metric", "euclidean", "--store-similarity")
+    """Every grouping method, and ratings, with labels; Euclidean neighbours."""
+    place, _ = vectors(cccount, "groups", 80, "--metric", "euclidean")
     labelled = ("--oracle", "labels")
     for method in ("evidence", "apc"):
         cccount("cluster", place, "--campaign", method, "--method", method, "--budget", 40, *labelled)

@@ -19,7 +19,7 @@ class CatalogueParameters(Options):
     cells: Annotated[int, Option("Cells of a sheet.", least=2, most=CELLS, rule=f"a whole number from 2 to {CELLS}")] = CELLS
     random_every: Annotated[
         int,
-        Option("One sheet in so many is a random page, from which the quality is measured.", least=2),
+        Option("One sheet in this many is a random page, from which the quality is measured.", least=2),
     ] = 8
     wrong_answers: Annotated[
         str,

@@ -32,7 +32,7 @@ class EvidenceParameters(Options):
     steady: Annotated[
         int,
         Option(
-            "Stop when so many answers in a row have changed nothing; 0: never.", least=0,
+            "Stop when this many answers in a row have changed nothing; 0: never.", least=0,
             rule="a number of answers, such as 40 (0: never stop before the budget)",
         ),
     ] = 0  # fmt: skip

@@ -76,6 +76,10 @@ class Plan:
         self.wanted = Wanted(found.item, items, found.purpose, paged=paged)
 
 
+def _keys(plan: Plan) -> list[Key]:
+    return [(plan.wanted.item, other, 0) for other in plan.wanted.others]
+
+
 def _factor(found: Prospects, value: Value) -> float:
     """What an answer that came early does to the odds; nothing while there is none."""
     return 1.0 if value is None else found.factors[value >= 0.5]
@@ -136,13 +140,14 @@ class AheadEngine(Engine):
             if worth < BEGUN and (fresh := self._next_lane()) is not None:
                 more = list(planned)
                 self._plan(fresh, more)
-                if more[-1].plan.worth * BEGUN > worth:
+                # Nothing is begun for a question that is asked already: what is begun must follow from what was asked.
+                if more[-1].plan.worth * BEGUN > worth and self._unasked(_keys(more[-1].plan)):
                     self._begin(fresh)
                     planned, best = more, more[-1]
             if best is None or best.plan.worth <= 0.0:
                 return
             wanted = best.plan.wanted
-            keys = self._unasked([(wanted.item, other, 0) for other in wanted.others])
+            keys = self._unasked(_keys(best.plan))
             if not keys:  # they were asked for another reason, when clusters were merged
                 best.plan.worth = 0.0
                 continue
@@ -170,8 +175,10 @@ class AheadEngine(Engine):
             self.state.early.setdefault(item, {})[other] = None
 
     def withdrawn(self, key: Key) -> None:
-        """Forget that this was asked early."""
-        self.state.early.get(key[0], {}).pop(key[1], None)
+        """Forget that this was asked early. A further question about the pair was not: the first one is still known."""
+        item, other, times = key
+        if not times:
+            self.state.early.get(item, {}).pop(other, None)
 
     def _needed(self) -> Iterator[tuple[list[Key], Wanted]]:
         """What is wanted whatever others say: by a re-check, by the item whose turn it is, and to confirm; in order of wishes."""

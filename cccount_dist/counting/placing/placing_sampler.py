@@ -177,14 +177,14 @@ class PlacingSampler:
                     _know(self._engine.state.rates, answer)
                 continue
             key = self._keys[answer.question_id]
-            if isinstance(self._engine, AheadEngine):
-                self._open.pop(answer.question_id, None)
+            if self._likely:
                 if isinstance(answer, WithdrawnAnswer):
-                    self._withdraw(self._engine, answer.question_id)
+                    self._withdraw(answer.question_id)
                     continue
+                self._open.pop(answer.question_id, None)
                 if key not in self._numbers:  # withdrawn, and answered by who had it on the screen
+                    self._ahead().asked(key)
                     self._numbers[key] = answer.question_id
-                    self._engine.asked(key)
             before = self._answers.get(key)
             self._answered += (answer.value is not None) - (before is not None)
             if key not in self._answers:
@@ -198,15 +198,15 @@ class PlacingSampler:
 
     def needless(self) -> Sequence[int]:
         """Numbers of questions that are asked, are not answered, and help no more (`sampling/types.py`)."""
-        self._refresh()
-        engine = self._engine
-        if not isinstance(engine, AheadEngine):
+        if not self._likely:
             return []
+        engine = self._ahead()
         return sorted(number for number, key in self._open.items() if key in self._answers or not engine.needs(key))
 
-    def _withdraw(self, engine: AheadEngine, number: int) -> None:
+    def _withdraw(self, number: int) -> None:
         """Take a question back, and what was said to it and taken back since; it may be asked again by another number."""
-        key = self._keys[number]
+        engine, key = self._ahead(), self._keys[number]
+        self._open.pop(number, None)
         if self._numbers.get(key) != number:
             return
         del self._numbers[key]
@@ -215,6 +215,16 @@ class PlacingSampler:
         if key in self._answers:
             self._answered -= self._answers.pop(key) is not None
             self._stale = True
+
+    def _ahead(self) -> AheadEngine:
+        """The engine, run again if an answer was replaced: before anything is taken back, and not only when somebody looks.
+
+        What was looked at is in no log. So where the engine stands follows from questions and answers alone, in any process.
+        """
+        self._refresh()
+        if not isinstance(self._engine, AheadEngine):
+            raise TypeError("only an engine that asks ahead takes questions back")
+        return self._engine
 
     def result(self) -> CountResult:
         """Return the estimate from the items that have been placed."""

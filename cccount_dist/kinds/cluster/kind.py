@@ -129,6 +129,7 @@ class ClusterKind(CampaignKind[ClusterOptions]):
             clusters_from=None if from_count is None else str(from_count),
             questions=reached.questions,
             inferred=reached.inferred,
+            carried=reached.carried or None,
             state=reached.state,
             labels=f"{folder.workspace.location}/{folder.prefix}/results/labels.parquet",
             pending=reached.pending,

@@ -28,7 +28,7 @@ class ClusterOptions(CampaignOptions):
     clusters: Annotated[
         int | None,
         Option(
-            "How many groups; of each side, where pictures show sides. hacc takes a count's estimate if it is not told.",
+            "How many groups; of each side, where pictures show sides. If none is given, hacc takes the estimate of a count.",
             metavar="K", least=1, rule="at least 1",
         ),
     ] = None  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cccount_dist.campaign.answerwords import answers_words, free_words, time_words
+from cccount_dist.campaign.answerwords import rest_words, time_words
 from cccount_dist.campaign.noun import GROUP, Noun, read_noun, whole
 from cccount_dist.campaign.outcome import CampaignOutcome, optional
 from cccount_dist.report.measured import CountBounds, QualityOutcome
@@ -50,7 +50,7 @@ class ClusterOutcome(CampaignOutcome):
     def words(self) -> str:
         noun = Noun("class", "classes") if self.noun is None else read_noun(self.noun)
         called = GROUP if self.noun is None or self.expected_classes is not None else noun
-        paid = f"from {answers_words(self.questions, self.glances)} and {free_words(self.inferred)} ({self.method})"
+        paid = f"from {rest_words(self.questions, self.glances, self.inferred, self.carried or 0)} ({self.method})"
         text = f"{called.of(self.clusters) if self.clusters else 'No groups yet'}, {paid}."
         if self.quality is not None:
             text += f" {self.quality.words()}"

@@ -40,6 +40,6 @@ def said_outweighed(count: int) -> str:
     """Say how many answers were outweighed.
 
     >>> said_outweighed(2)
-    'the groups go against 2 answers, which others or the items around outweigh: the report shows them'
+    'the groups go against 2 answers: other answers, or similar items, weigh more; the report shows them'
     """
-    return f"the groups go against {plural(count, 'answer')}, which others or the items around outweigh: the report shows them"
+    return f"the groups go against {plural(count, 'answer')}: other answers, or similar items, weigh more; the report shows them"

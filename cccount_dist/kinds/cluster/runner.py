@@ -19,7 +19,6 @@ from cccount_dist.clustering.methods import GroupingInputs, grouping_method, mak
 from cccount_dist.clustering.respecting import respecting
 from cccount_dist.clustering.result import Grouping, Previewing, numbered
 from cccount_dist.clustering.sided import SidedGroups
-from cccount_dist.individuals.sides import side_figures
 from cccount_dist.kinds.cluster.outweighed import outweighed, said_outweighed, settled_by_people
 from cccount_dist.report.measured import measured_columns
 from cccount_dist.sampling.checked import CheckedAnswers
@@ -156,8 +155,11 @@ class ClusterRunner(CampaignRunner[Grouping]):
         if state != "running":  # labels of a step that goes on at once would only be overwritten
             columns = {"item": np.arange(collection.items), "id": list(collection.ids), "cluster": result.labels}
             self.folder.write_table(LABELS, pa.table(columns, schema=LABELS.schema))
-            if self.inputs.sides is not None and (found := side_figures(self.folder)) is not None:
-                self.folder.write_result(SIDES_FILE, found.stored())
+            if self.inputs.sides is not None:
+                from cccount_dist.individuals.sides import side_figures  # it counts, and counting takes a while to load
+
+                if (found := side_figures(self.folder)) is not None:
+                    self.folder.write_result(SIDES_FILE, found.stored())
             self.folder.write_table(NEXT, pa.Table.from_pylist(self._next(), schema=NEXT.schema))
 
     def _next(self) -> list[dict[str, object]]:

@@ -92,6 +92,7 @@ class CountKind(CampaignKind[CountOptions]):
             glances=reached.glances,
             human_seconds=measured_costs(folder).seconds(reached.questions, reached.glances),
             inferred=reached.inferred,
+            carried=reached.carried or None,
             state=reached.state,
             forecast=_guess(folder, reached, inputs) if untold else _forecast(result, effort, goal),
             forecast_questions=forecast_questions(result, effort, goal.target_width),

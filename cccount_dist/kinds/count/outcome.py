@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cccount_dist.campaign.answerwords import answers_words, free_words, time_words
+from cccount_dist.campaign.answerwords import rest_words, time_words
 from cccount_dist.campaign.noun import CLUSTER, Noun, read_noun, whole_range
 from cccount_dist.campaign.outcome import CampaignOutcome, optional
 
@@ -81,7 +81,7 @@ class CountOutcome(CampaignOutcome):
             low, high = whole_range(self.low, self.high)
             return [f"No estimate yet: between {low:,} and {self._noun.of(high)}, for certain."]
         found = self._noun.about(self.estimate, self.low, self.high)
-        paid = f"from {answers_words(self.questions, self.glances)} and {free_words(self.inferred)} ({self.method})"
+        paid = f"from {rest_words(self.questions, self.glances, self.inferred, self.carried or 0)} ({self.method})"
         lines = [f"{found[:1].upper()}{found[1:]}, {self.level:.0%} sure, {paid}."]
         if self.clusters_seen > 1:
             hours = f"; about {time_words(self.human_seconds)} of a person's time" if self.human_seconds else ""

@@ -77,7 +77,9 @@ class Finder:
 
     def __init__(self, workspace: Workspace, subclusters: Sequence[Sequence[Shown]]) -> None:
         self._workspace = workspace
-        self._vectors: Vectors = load_inputs(workspace).vectors
+        inputs = load_inputs(workspace)
+        self._vectors: Vectors = inputs.vectors
+        self._mean_square = inputs.mean_square
         self._items = np.array([shown.item for row in subclusters for shown in row], np.int64)
         self._subcluster = np.repeat(np.arange(len(subclusters)), [len(row) for row in subclusters])
         self._rows = np.asarray(self._vectors[self._items])
@@ -103,14 +105,23 @@ class Finder:
         for start in range(0, len(self._vectors), _BLOCK):
             block = np.asarray(self._vectors[start : start + _BLOCK])
             missing = ~np.isfinite(block).all(axis=1)
-            similarity = np.nan_to_num(block) @ self._rows.T
+            similarity = self._similarities(np.nan_to_num(block))
             found[start : start + _BLOCK] = np.where(missing, -1, self._subcluster[similarity.argmax(axis=1)])
         return found
+
+    def _similarities(self, vectors: Vectors) -> Vectors:
+        """Return the similarities of vectors (m, d) to all that are shown (m, shown), as those of the neighbours."""
+        products = vectors @ self._rows.T
+        if not self._mean_square:
+            return products
+        lengths = [np.square(rows).sum(axis=1) for rows in (vectors, self._rows)]
+        away: Vectors = lengths[0][:, None] + lengths[1] - 2 * products
+        return 1 - away / np.float32(self._mean_square)
 
     def _ranked(self, vector: Vectors, limit: int) -> list[Match]:
         if not np.isfinite(vector).all():
             raise InputError("this image has no vector: it could not be read when the collection was embedded")
-        similarity = (self._rows @ vector).astype(np.float64)
+        similarity = self._similarities(vector[None])[0].astype(np.float64)
         matches: dict[int, Match] = {}
         for at in np.argsort(-similarity, kind="stable").tolist():
             number = int(self._subcluster[at])
@@ -127,7 +138,7 @@ def encoded_picture(workspace: Workspace, picture: NDArray[np.uint8] | bytes) ->
 
     attributes = dict(workspace.array(EMBEDDINGS).attributes)
     name = str(attributes["encoder"])
-    if name == "given":
+    if name in ("given", "distances"):
         raise InputError(f"{workspace.location} was made from given vectors, not from images: search by the id of an item")
     encoder = open_encoder(name)
     if encoder.revision != attributes["revision"]:

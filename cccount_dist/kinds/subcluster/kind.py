@@ -70,7 +70,7 @@ class SubclusterKind(CampaignKind[SubclusterOptions]):
     def check(self, options: SubclusterOptions, inputs: "Inputs") -> None:
         from cccount_dist.clustering.methods import check_clusters
 
-        if inputs.metric == "euclidean":
+        if inputs.metric == "euclidean" and not inputs.of_distances:
             raise InputError(
                 "subcluster works with cosine or correlation, and the neighbours were computed with euclidean: run "
                 "`cccount neighbors` with --metric cosine first"
@@ -116,6 +116,7 @@ class SubclusterKind(CampaignKind[SubclusterOptions]):
             clusters_from=_text(from_count),
             questions=reached.questions,
             inferred=reached.inferred,
+            carried=reached.carried or None,
             state=reached.state,
             file=f"{folder.workspace.location}/{folder.prefix}/results/subclusters.parquet",
             checked=int(result.checked[~result.surplus].sum()),

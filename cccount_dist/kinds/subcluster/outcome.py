@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cccount_dist.campaign.answerwords import answers_words, free_words
+from cccount_dist.campaign.answerwords import rest_words
 from cccount_dist.campaign.outcome import CampaignOutcome, for_words, optional
 from cccount_dist.campaign.sideclusters import said
 
@@ -32,7 +32,7 @@ class SubclusterOutcome(CampaignOutcome):
         told = f"{self.clusters:,}" if self.clusters_of_sides is None else said(self.clusters_of_sides)
         origin = f" (K = {told} from the campaign {self.clusters_from!r})" if self.clusters_from else ""
         found = f"{self.subclusters:,} subclusters of up to {self.size} images{origin}, {self.checked:,} images checked"
-        lines = [f"{found}, from {answers_words(self.questions, 0)} and {free_words(self.inferred)}."]
+        lines = [f"{found}, from {rest_words(self.questions, 0, self.inferred, self.carried or 0)}."]
         if self.of_side is not None:
             sides = ", ".join(f"{side} {count:,}" for side, count in self.of_side.items())
             lines.append(f"By side: {sides}. Pictures of different sides were not compared.")

@@ -267,7 +267,7 @@ function actions(about) {
     }),
     split: make("Another one", () => correct({ action: "split", individual: number, pictures: pictures() }, `You say: ${plural(marked.size, "picture")} of ${titleOf(about)} show another one.`)),
     move: make("Move to …", async () => {
-      const other = await choose("Whom does the marked picture show?", about, "You say that it shows the same one as all pictures of who you choose.");
+      const other = await choose("Whom does the marked picture show?", about, "You say that it shows the same one as all pictures of the one that you choose.");
       if (other) await correct({ action: "move", individual: other.individual, pictures: pictures() }, `You say: it shows ${titleOf(other)}.`);
     }),
     none: make("Not an animal", () => correct({ action: "no-animal", individual: number, pictures: pictures() }, "You say: it shows no animal.")),

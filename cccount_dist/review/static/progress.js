@@ -189,9 +189,9 @@ function drawFigures(s) {
   const width = s.target_width === null ? "" : ` of ${percent(s.target_width)}`;
   const rows = [
     [number(effort.pairs + effort.pages), `answers${partsOf(effort)}`],
-    [more ? `about ${number(more)}` : null, "answers to go, as far as budget and forecast tell"],
+    [more ? `about ${number(more)}` : null, "answers still to come, by budget and forecast"],
     [`${number(Math.floor(s.spent))} of ${number(s.budget)}`, `of the budget used${effort.pages ? "; a page counts as the pairs that take as long" : ""}`],
-    [ahead ? number(s.forecast_questions) : null, `answers in all to the wanted width${width}, by the forecast`],
+    [ahead ? number(s.forecast_questions) : null, `answers in all until the wanted width${width}, by the forecast`],
     [ahead && s.forecast_hours ? time(s.forecast_hours * 60) : null, "of people's time to go, by the forecast"],
     [number(s.pending), s.pending === 1 ? "question open" : "questions open"],
     [number(effort.free), "answers for free: they follow from others"],
@@ -292,7 +292,7 @@ function drawPeople({ annotators, given, further, effort }) {
     "people",
     rows.length > 0,
     element("h2", {}, "People"),
-    element("p", {}, `${sum}A check is an answer that can be compared: with a known pair, or with other people's votes. Rates are told from 20 checks on, with 95 % intervals.`),
+    element("p", {}, `${sum}A check is an answer that can be compared: with a known pair, or with other people's votes. Rates are shown after 20 checks, with 95 % intervals.`),
     table("People", head, rows),
   );
 }

@@ -84,7 +84,7 @@ export class Tally {
     const seconds = (milliseconds) => `${Math.max(0, Math.round(milliseconds / SECOND))} s`;
     const now = performance.now();
     const words = [`You have waited ${seconds(now - this.began)}`];
-    if (this.left !== null && this.left > now) words.push(`at the latest in ${seconds(this.left - now)} it goes on`);
+    if (this.left !== null && this.left > now) words.push(`it goes on in ${seconds(this.left - now)} at the latest`);
     else if (this.last > SECOND) words.push(`the last wait took ${seconds(this.last)}`);
     find("waited").textContent = `${words.join("; ")}.`;
     find("waited").hidden = ["done", "stopped"].includes(this.told?.state);

@@ -115,7 +115,7 @@ def _made(source: Source) -> Written:
         f"no latitude and longitude, which the standard requires, of {', '.join(unplaced[:5])}"
         f"{' …' if len(unplaced) > 5 else ''}: --places FILE" if unplaced else None,
         f"{plural(untimed, 'picture')} without the time that the standard requires" if untimed else None,
-        "look at samplingDesign, captureMethod and contributors in datapackage.json: nobody said them",
+        "fill in samplingDesign, captureMethod and contributors in datapackage.json: no picture tells them",
     )  # fmt: skip
     return Written(files, len(observations), note)
 

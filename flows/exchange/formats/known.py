@@ -43,9 +43,9 @@ def unmeasured(source: Source, errors: Errors) -> str | None:
     return notes(
         f"{looks:,} pictures that nobody compared stay where they are (`cccount cluster --method catalogue` measures them)"
         if errors.right is None and looks else None,
-        "no check of a person: the usual rates of errors were taken (`cccount gold import` makes checks)"
+        "people were not checked: the usual rates of errors were taken (`cccount gold import` makes checks)"
         if not errors.false_same[1] else None,
-        "no count: individuals that are one stay two" if errors.count is None else None,
+        "there is no count, so two individuals that are really one stay two" if errors.count is None else None,
     )  # fmt: skip
 
 
