@@ -10,16 +10,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.clustering.distance import padded
 from cccount_dist.clustering.result import Grouping, Previewing
+from cccount_dist.clustering.rows import of_items
 from cccount_dist.sampling.types import Answer, Question, Sampler
 
 
 class PresentRows:
     """The vectors and neighbour lists of the items that have a vector, numbered among themselves.
 
-    They are copied when they are first wanted, O(n (d + k)) memory, vectors only if somebody is missing: a snapshot keeps
-    only who is present.
+    They are copied when they are first wanted: lists in memory, O(n k), vectors into a file, if somebody is missing or the
+    length is no multiple of sixteen. A snapshot keeps only who is present.
     """
 
     __unsaved__: ClassVar = ("_vectors", "_neighbors")
@@ -33,8 +33,7 @@ class PresentRows:
     def vectors(self) -> NDArray[np.float32]:
         """(p, d), padded for `distance.py`."""
         if self._vectors is None:
-            everybody = len(self._present) == len(self._given_vectors)  # then they stay where they are, memory-mapped
-            self._vectors = padded(self._given_vectors if everybody else self._given_vectors[self._present])
+            self._vectors = of_items(self._given_vectors, self._present)
         return self._vectors
 
     @property

@@ -10,6 +10,8 @@ _LEAST = 32 * 2**20  # scratch of kernels and of the interpreter that does not g
 # Of an item in `evidence/reciprocal.py` and `micro.py`: 5,000 in tight groups, 28,000 at 30,000 items and 37,000 at 60,000 in 32
 # dimensions without clear ones. What is left of that is refused in `micro.py`, when it is known how many pairs there are.
 _LISTS = 24_000
+_MICROS, _OF_MICRO = 2_500, 40  # micro-clusters at least (`evidence/micro.py`), and bytes for each number of one
+_BLOCK = 3 * 8 * 8_192  # rows that are moved at a time, in float64 (`evidence/space.py`)
 _FEW = 160 * 2**20  # of `catalogue` in some thousand items (171 MB at 8,000 items of 32 dimensions; 55 MB at 30,000)
 _PLAIN, _ROW = 128, 3_000  # of `catalogue`: dimensions of its space; lists, candidates and votes of an item, twice
 _EXACT, _CONDENSED = 5_000, 2_000  # units of hacc: `hacc/units.py` and `hacc/build.py` have them, and are heavy to import
@@ -17,8 +19,10 @@ _DENSE = 5_000  # items up to which a spectrum may be dense (`spectral/spectrum.
 
 
 def blocks(size: Size, _: Any) -> int:
-    """evidence and apc: similarity lists of every item, candidate pairs of blocks, and the vectors of a learned space, twice."""
-    return _LEAST + size.items * (_LISTS + 8 * size.dimensions)
+    """evidence and apc: similarity lists of every item, sums of the vectors of micro-clusters, which are added up and compared,
+    and a block of vectors. The vectors themselves stay on disk, those of a learned space too."""
+    micros = max(_MICROS, size.items // 10)
+    return _LEAST + size.items * _LISTS + (_OF_MICRO * micros + _BLOCK) * size.dimensions
 
 
 def catalogue(size: Size, _: Any) -> int:
@@ -28,10 +32,11 @@ def catalogue(size: Size, _: Any) -> int:
 
 
 def hacc(size: Size, given: HaccParameters) -> int:
-    """Pairs of units, 54 bytes each with what is simulated; labels of all runs; lists of all items while they are condensed."""
+    """Pairs of units, 54 bytes each with what is simulated; labels of all runs; lists of all items while they are condensed, and
+    sums of the vectors of units. The vectors themselves stay on disk."""
     exact = given.units == 0 and size.items <= _EXACT
     units = size.items if exact else min(size.items, max(given.units or _CONDENSED, size.clusters or 1))
-    condensing = 0 if exact else size.items * (40 * size.neighbors + 4 * size.dimensions + 64)
+    condensing = 0 if exact else size.items * (40 * size.neighbors + 64) + 64 * 2**20 + 24 * units * size.dimensions
     return _LEAST + 54 * units**2 + 2 * given.runs * units + condensing
 
 

@@ -3,6 +3,7 @@
 Time O(n² d / 2); memory: the vectors twice and 8 · capacity(k) bytes for an item.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,8 @@ from cccount_dist.similarity.kernel import scan_diagonal, scan_tile
 from cccount_dist.similarity.lists import Lists, capacity, cut_all, new_lists
 from cccount_dist.similarity.metrics import Metric, euclidean_scale, prepare, usable
 from storage.errors import InputError
+
+_LARGE, _ROWS = 32 * 2**20, 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +45,16 @@ def neighbors_in_memory(x: NDArray[np.float32], k: int, metric: Metric = "cosine
     """
     if (count := int(usable(x).sum())) <= k:
         raise InputError(too_few(count, k))
-    meaning = scores_of(metric, x.shape[1], euclidean_scale(lambda: [x]) if metric == "euclidean" else None)
+    meaning = scores_of(metric, x.shape[1], euclidean_scale(lambda: _blocks(x)) if metric == "euclidean" else None)
     grid = grid_for(len(x), 8 * capacity(k)) if tile_rows is None else Grid(len(x), tile_rows)
     return run_pass(prepare(x, metric), k, meaning, grid)
+
+
+def _blocks(x: NDArray[np.float32]) -> Iterator[NDArray[np.float32]]:
+    """Yield all rows of a small collection at once, of a large one some thousand: float64 copies are made of each."""
+    step = len(x) if x.nbytes <= _LARGE else _ROWS
+    for start in range(0, len(x), step):
+        yield x[start : start + step]
 
 
 def run_pass(vectors: NDArray[np.float32], k: int, meaning: Scores, grid: Grid) -> Neighbors:

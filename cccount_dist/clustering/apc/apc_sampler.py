@@ -2,7 +2,8 @@
 
 Answers are constraints, as in the paper: the labels respect every answer that does not contradict an earlier one. A changed
 answer makes the run anew from the first clusters with all that is known, and nothing that was answered is asked again. Memory
-O(n (d + k)); time of a question: the members of the clusters that it is about, and now and then a stage's list of pairs.
+O(n k + clusters · d): vectors stay on disk; time of a question: the members of the clusters that it is about, and now and then
+a stage's list of pairs.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Micro-clusters: what the questions are about. Sizes, vector sums, links and candidate pairs; all adds up under merging.
 
 n items become m = max(2,500, n/10) micro-clusters; if that is more than n/2, the most similar ones are glued until n/2 are left.
-Candidate pairs: everything that shares similarity, and the nearest centroids. Memory O(m · (d + candidates)); time of the
+Candidate pairs: everything that shares similarity, and the nearest centroids. Memory O(n k + m · (d + candidates)); time of the
 centroids' neighbours O(m² d / 2). When the space is learned again the micro-clusters keep their items, and all else is made anew.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -19,6 +19,7 @@ from cccount_dist.clustering.evidence.kernels import OPTIONS
 from cccount_dist.clustering.evidence.linkage import average_linkage, cut
 from cccount_dist.clustering.evidence.reciprocal import jaccard_similarity
 from cccount_dist.clustering.evidence.space import learned, sharpened
+from cccount_dist.clustering.rows import of_items
 from cccount_dist.room import Size, require_room
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 
@@ -75,9 +76,9 @@ def make_micro(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> tu
     usable = np.flatnonzero(neighbors[:, 0] >= 0)
     number = np.full(len(neighbors) + 1, -1, np.int32)
     number[usable] = np.arange(len(usable), dtype=np.int32)
-    rows, lists = np.ascontiguousarray(vectors[usable]), number[neighbors[usable]]
+    rows, lists = of_items(vectors, usable), number[neighbors[usable]]
     as_given = jaccard_similarity(lists, rows)
-    rows, lists = sharpened(rows, lists)
+    rows, lists = sharpened(rows[:, : vectors.shape[1]], lists)
     rows = padded(rows)
     items = Items(vectors, usable, lists, as_given if len(usable) <= LEARN_UP_TO else None)
     similarity = _similarity(as_given, lists, rows)
@@ -102,8 +103,8 @@ def learned_micro(items: Items, old: Micro, same: NDArray[np.int64]) -> Micro:
     """Return the micro-clusters in the space that the pairs (s, 2) of items teach that are the same by the answers."""
     if items.as_given is None:
         raise AssertionError(f"the space of more than {LEARN_UP_TO:,} items is not learned again")
-    given = np.ascontiguousarray(items.vectors[items.usable])
-    rows, lists = learned(given, items.lists, np.searchsorted(items.usable, same))
+    given = of_items(items.vectors, items.usable)
+    rows, lists = learned(given[:, : items.vectors.shape[1]], items.lists, np.searchsorted(items.usable, same))
     rows = padded(rows)
     return _described(items, rows, lists, _similarity(items.as_given, lists, rows), old.label[items.usable])
 
@@ -128,7 +129,7 @@ def _described(
     size = np.bincount(found, minlength=m).astype(np.float64)
     total, square = _sums(rows, found, m)
     members, start = _members(rows, found, total, size)
-    first, second, link = _candidates(similarity, found, total / size[:, None])
+    first, second, link = _candidates(similarity, found, (total / size[:, None]).astype(np.float32))
     linked = link > 0.0
     between = sparse.csr_matrix((link[linked], (first[linked], second[linked])), shape=(m, m))
     glued, _ = average_linkage(between, len(rows) // 2, size=size)
@@ -213,7 +214,7 @@ def _distances(
 
 
 def _candidates(
-    similarity: "sparse.csr_matrix", label: NDArray[np.int32], centres: NDArray[np.float64]
+    similarity: "sparse.csr_matrix", label: NDArray[np.int32], centres: NDArray[np.float32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
     from scipy import sparse
 
@@ -225,7 +226,7 @@ def _candidates(
     else:
         count = min(CENTROIDS, m - 1)
         a = np.repeat(np.arange(m, dtype=np.int32), count)
-        b = neighbors_in_memory(centres.astype(np.float32), count, "euclidean").index.ravel()
+        b = neighbors_in_memory(centres, count, "euclidean").index.ravel()
     link = np.concatenate([linked.data.astype(np.float64), np.zeros(len(a))])
     del linked  # as long as all stored pairs of items, as everything else here: what is not needed any more goes
     first, second = np.concatenate([u, a]), np.concatenate([v, b])

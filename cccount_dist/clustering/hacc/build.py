@@ -28,6 +28,7 @@ from cccount_dist.clustering.kmeans import kmeans
 from cccount_dist.clustering.methods import GroupingInputs, check_clusters, known_clusters
 from cccount_dist.clustering.present import PresentItems
 from cccount_dist.clustering.result import Grouping
+from cccount_dist.clustering.rows import of_items
 from cccount_dist.sampling.types import Sampler
 from storage.errors import InputError
 
@@ -72,7 +73,9 @@ def units_of(inputs: GroupingInputs, present: NDArray[np.int64] | None = None) -
     clusters = known_clusters("hacc", inputs.clusters)
     check_clusters(clusters, len(present))
     runs, units = given.runs, given.units
-    vectors = inputs.vectors[present] if len(present) < len(inputs.vectors) else inputs.vectors
+    vectors = inputs.vectors
+    if len(present) < len(vectors):
+        vectors = np.asarray(of_items(vectors, present)[:, : vectors.shape[1]])
     one_each = Units(vectors, None, vectors, np.ones(len(vectors), np.int64), clusters, inputs.seed, runs, given.finer)
     if units == 0 and len(present) <= (MOST_UNITS if given.condense == "graph" else GROUPED_FROM):
         return one_each

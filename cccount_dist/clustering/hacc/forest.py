@@ -11,6 +11,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from cccount_dist.clustering.rows import row_blocks
+
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
@@ -32,26 +34,47 @@ class Order:
         return len(self.rank)
 
 
+@dataclass(frozen=True, slots=True)
+class WholeNumbers:
+    """How rows become whole numbers, centred and scaled: the same numbers whatever the blocks in which they are looked at."""
+
+    up: float
+    centre: NDArray[np.float64]  # (d,)
+    down: float
+
+    @classmethod
+    def of(cls, vectors: NDArray[np.float32], bits: int) -> "WholeNumbers":
+        """Three passes over the vectors, block by block; a row's length will be below 2^bits."""
+        blocks = list(row_blocks(vectors))
+        largest = max((float(np.abs(vectors[part]).max(initial=0.0)) for part in blocks), default=0.0)
+        centre = np.zeros(vectors.shape[1])
+        if largest == 0.0:
+            return cls(1.0, centre, 1.0)
+        # Powers of two, and whole numbers when the mean is taken: each step is exact, so no order of summation shows.
+        found = cls(2.0 ** (30 - int(np.ceil(np.log2(largest)))), centre, 1.0)
+        total = np.zeros(vectors.shape[1], np.int64)
+        for part in blocks:
+            total += found.rows(vectors[part]).astype(np.int64).sum(axis=0)
+        found = cls(found.up, np.rint(total / max(len(vectors), 1)), 1.0)
+        length = float(np.sqrt(max(np.square(found.rows(vectors[part])).sum(axis=1).max(initial=0.0) for part in blocks)))
+        if length == 0.0:
+            return found
+        # Rounding adds up to half a unit to each number, hence the margin of one bit and of √d.
+        room = 2.0 ** (bits - 1) - np.sqrt(vectors.shape[1])
+        return cls(found.up, found.centre, 2.0 ** np.floor(np.log2(room / length)))
+
+    def rows(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+        rows = np.rint(vectors.astype(np.float64) * self.up) - self.centre
+        return rows if self.down == 1.0 else np.rint(rows * self.down)
+
+
 def whole_numbers(vectors: NDArray[np.float32], bits: int) -> NDArray[np.float64]:
     """Return the rows, centred and scaled to whole numbers; a row's length is below 2^bits.
 
     By Cauchy and Schwarz all partial sums of a dot product of two such rows are below 2^(2 bits), whatever their order: they are
     exact in floating point, so a product of matrices gives the same bits with any BLAS and any number of threads.
     """
-    rows = vectors.astype(np.float64)
-    largest = float(np.abs(rows).max(initial=0.0))
-    if largest == 0.0:
-        return rows
-    # Powers of two, and whole numbers when the mean is taken: each step is exact, so no order of summation shows.
-    rows = np.rint(rows * 2.0 ** (30 - int(np.ceil(np.log2(largest)))))
-    rows -= np.rint(rows.astype(np.int64).sum(axis=0) / max(len(rows), 1))
-    length = float(np.sqrt(np.square(rows).sum(axis=1).max(initial=0.0)))
-    if length == 0.0:
-        return rows
-    # Rounding adds up to half a unit to each number, hence the margin of one bit and of √d.
-    room = 2.0 ** (bits - 1) - np.sqrt(rows.shape[1])
-    whole: NDArray[np.float64] = np.rint(rows * 2.0 ** np.floor(np.log2(room / length)))
-    return whole
+    return WholeNumbers.of(vectors, bits).rows(vectors)
 
 
 def squared_distances(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
