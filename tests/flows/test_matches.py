@@ -163,9 +163,10 @@ def test_too_little_memory_and_vectors_without_pictures_are_refused_before_anyth
     assert not workspace.has_array(FEATURES)
 
 
-def test_the_command_and_the_file_of_a_job_do_the_same(photos: Path, tmp_path: Path) -> None:
+def test_the_command_and_the_file_of_a_job_do_the_same(tmp_path: Path) -> None:
+    photographed(tmp_path / "photos", range(6))
     (tmp_path / "job.toml").write_text(
-        f'workspace = "w"\n[collection]\nimages = "{photos}"\n[compute]\nworkers = 1\n'
+        'workspace = "w"\n[collection]\nimages = "photos"\n[compute]\nworkers = 1\n'
         '[embed]\nencoder = "pixels"\n[neighbors]\nk = 8\n[matches]\nnearest = 5\n'
     )
     done = cccount("run", "job.toml", "--json", cwd=tmp_path)
