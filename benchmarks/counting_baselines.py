@@ -3,17 +3,20 @@
     python -m benchmarks.counting_baselines --data FOLDER --sets digits,czoo --runs 20 --write
 
 Without people: k-means at its elbow, mean-shift, connected components. With 0.5 n answers: the paper's nested importance sampling
-as printed and as released, PCK-means, unique entity estimation, and `placing`; errors are means over the runs. Accuracy is that
-of k-means with the number of clusters that was found (equation 12); for methods that ask, with the first run's.
+as printed and as released, PCK-means, unique entity estimation, NP3, and `placing`; errors are means over the runs. Accuracy is
+that of k-means with the number of clusters that was found (equation 12); for methods that ask, with the first run's.
 """
 
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.countingsets import find
 from benchmarks.pasting import paste
 from cccount_dist.clustering.baselines.asking import Asker
+from cccount_dist.clustering.baselines.np3 import np3
 from cccount_dist.counting.baselines.entities import unique_entities
 from cccount_dist.counting.baselines.together import counts_without_people, kmeans_accuracy
 from cccount_dist.counting.labelled import LabelledSet, load
@@ -64,14 +67,22 @@ def measure(name: str, collection: LabelledSet, runs: int) -> Iterator[str]:
     for method, clusters in counts_without_people(collection.vectors, near.index, near.similarity):
         yield row(method, "0", [float(clusters)])
     yield row("unique entity estimation", f"{EFFORT:g}", [_entities(collection, run) for run in range(runs)])
+    yield row("np3", f"{EFFORT:g}", [_groups(collection, run) for run in range(runs)])
     for method, plan in ASKING.items():
         yield row(method, f"{EFFORT:g}", [run_trial(collection, plan, run)[0].estimate for run in range(runs)])
 
 
 def _entities(collection: LabelledSet, run: int) -> float:
+    return unique_entities(collection.vectors, _asker(collection), run)
+
+
+def _groups(collection: LabelledSet, run: int) -> float:
+    return float(len(np.unique(np3(collection.vectors, 0, _asker(collection), run))))
+
+
+def _asker(collection: LabelledSet) -> Asker:
     labels = collection.labels
-    asker = Asker(lambda u, v: bool(labels[u] == labels[v]), int(EFFORT * len(labels)))
-    return unique_entities(collection.vectors, asker, run)
+    return Asker(lambda u, v: bool(labels[u] == labels[v]), int(EFFORT * len(labels)))
 
 
 if __name__ == "__main__":

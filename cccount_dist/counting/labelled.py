@@ -30,6 +30,7 @@ class Recipe(NamedTuple):
 
 
 SYNTHETIC = {
+    "strong": Recipe(1600, 100, long_tail=False, noise=0.5, shape=1e7),  # 16 each, and 98 of 100 are of their neighbours' cluster
     "longtail": Recipe(5000, 250, long_tail=True, noise=1.22, shape=1.1),
     "balanced": Recipe(5000, 100, long_tail=False, noise=1.22, shape=30.0),
     "cublike": Recipe(11788, 200, long_tail=False, noise=1.75, shape=30.0),

@@ -31,7 +31,8 @@ WRONG_ANSWERS = Option(
     read=_readable_rates, shown="estimate for people", absent="none",
 )  # fmt: skip
 SEARCH = Option(
-    "fast skips pairs that are hardly the same, where it is safe.", choices=("full", "fast"), shown="fast", absent="full",
+    "fast skips pairs that are hardly the same, where it is safe; trusting does so earlier, where vectors tell clusters apart.",
+    choices=("full", "fast", "trusting"), shown="fast", absent="full",
 )  # fmt: skip
 
 

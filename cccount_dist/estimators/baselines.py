@@ -51,7 +51,7 @@ def group_baseline(
     metric: Metric = "cosine",
     random_state: int = 0,
 ) -> BaselineGroups:
-    """Return the groups of a baseline that is told K: random-p, random-s, ffqs, npu, urasc or cobra."""
+    """Return the groups of a baseline that is told K: random-p, random-s, ffqs, npu, urasc, cobra, or np3 (without K)."""
     baseline = _named(name, GROUPINGS)
     asker = Asker(lambda u, v: bool(oracle(u, v)), checked_budget(budget))
     return BaselineGroups(baseline(prepare(checked_features(X), metric), n_clusters, asker, random_state), asker.asked)

@@ -11,6 +11,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from cccount_dist.similarity.closure import closure
 from cccount_dist.similarity.metrics import usable
 from cccount_dist.similarity.whitening import whitening
 
@@ -35,6 +36,10 @@ class SharpRows:
         some = vectors[:: -(-len(vectors) // _CENTRE_ROWS)]
         self._centre = some[usable(some)].mean(axis=0, dtype=np.float64)
         self._made: dict[int, NDArray[np.float32]] = {}
+
+    def closure(self, items: NDArray[np.int64]) -> float:
+        """How closed the neighbourhoods of these items are (`closure.py`)."""
+        return closure(self._neighbors, items)
 
     def row(self, item: int) -> NDArray[np.float32]:
         found = self._made.get(item)

@@ -22,7 +22,7 @@ class BenchmarkOptions(ComputeOptions):
         str | None, Option("What the method is told about wrong answers.", shown="none without noise, else estimate")
     ] = None
     grid: Annotated[int, Option("Clusters on one page; a page costs 3 pairs.", metavar="1..24")] = 1
-    search: Annotated[str, Option("Whether placing may skip unlikely pairs.", metavar="full|fast")] = "fast"
+    search: Annotated[str, Option("Whether placing may skip unlikely pairs.", metavar="full|fast|trusting")] = "fast"
     preset: Annotated[
         str | None, Option("A named setting of each method: paper is the algorithm as printed.", metavar="NAME")
     ] = None

@@ -31,7 +31,7 @@ def test_baselines_that_are_told_k_are_measured_beside_each_other(workspace: Pat
     assert list(asked) == ["unique entity estimation"]
     assert asked["unique entity estimation"] <= 60
     groups = {row["method"]: row for row in done.json["groupings"]}
-    assert list(groups) == ["random-p", "random-s", "ffqs", "npu", "urasc", "cobra"]
+    assert list(groups) == ["random-p", "random-s", "ffqs", "npu", "urasc", "cobra", "np3"]
     assert all(row["questions"] <= 60 and 0.0 < row["jcc"] <= row["rwcp"] + 1 for row in groups.values())
     subclusters = {row["method"]: row for row in done.json["subclusters"]}
     assert list(subclusters) == ["fast-pam", "clarans", "k-medoids", "normalised-cut", "bbc-s"]

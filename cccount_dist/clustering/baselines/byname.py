@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from cccount_dist.clustering.baselines.asking import Asker, Labels, Vectors
 from cccount_dist.clustering.baselines.cobra import cobra
+from cccount_dist.clustering.baselines.np3 import np3
 from cccount_dist.clustering.baselines.npu import npu
 from cccount_dist.clustering.baselines.pck import ffqs, random_p
 from cccount_dist.clustering.baselines.random_s import random_s
@@ -17,4 +18,5 @@ BASELINES: dict[str, Baseline] = {
     "npu": npu,
     "urasc": urasc,
     "cobra": cobra,
+    "np3": np3,
 }

@@ -20,6 +20,7 @@ from cccount_dist.counting.order import random_order
 from cccount_dist.counting.parameters import LARGEST_PAGE
 from cccount_dist.counting.placing.ahead import AheadEngine
 from cccount_dist.counting.placing.estimatedrates import Rates
+from cccount_dist.counting.placing.fast import CAREFUL, CLOSED, TRUSTING, Rule
 from cccount_dist.counting.placing.looks import Looks
 from cccount_dist.counting.placing.recheck import false_splits
 from cccount_dist.counting.placing.state import State, Value, Wanted
@@ -33,6 +34,7 @@ from cccount_dist.similarity.localscores import LocalScores
 from cccount_dist.similarity.sharp import SharpRows
 from storage.errors import InputError
 
+LOOKED_AT = 256  # items whose neighbourhoods say whether the vectors are trusted
 FEWEST_REPLICATES = 10  # of inverse sampling from the items placed: fewer say nothing
 
 
@@ -48,6 +50,7 @@ class PlacingSampler:
     rates : of wrong answers; None to estimate them on the way; EXACT takes answers as they are
     lanes : items under way at once; more than 16 at most so many, begun when questions are wanted
     fast : skip clusters that an item is hardly in, where that is safe (`fast.py`)
+    trusting : skip them earlier where neighbourhoods are closed (`similarity/closure.py`); needs `sharp`, and pairs
     sharp : rows of a second space, which knows more about who is alike; None to look at the vectors alone
     local : scores of local matches between pictures; None where they were not compared
     earlier : how many items there were before the collection grew, the oldest number first (`order.py`)
@@ -68,6 +71,7 @@ class PlacingSampler:
         rates: GivenRates | None = EXACT,
         lanes: int = 1,
         fast: bool = False,
+        trusting: bool = False,
         sharp: SharpRows | None = None,
         local: LocalScores | None = None,
         earlier: Sequence[int] = (),
@@ -88,6 +92,7 @@ class PlacingSampler:
         self._order = population.to_items(random_order(seed, population.items, earlier))
         self._vectors, self._mean_square, self._sharp, self._local = vectors, mean_square, sharp, local
         self._grid, self._rates, self._lanes, self._fast, self._same_pair = grid, rates, lanes, fast, same_pair
+        self._trusting = trusting
         self._likely = likely and lanes > 1
         self._answers: dict[Key, Value] = {}
         self._keys: list[Key] = []  # of each question asked
@@ -243,10 +248,18 @@ class PlacingSampler:
         rates = Rates(self._rates)
         for answer in self._known:
             _know(rates, answer)
-        state = State(looks, rates, self._grid, fast=self._fast, same_pair=self._same_pair)
+        state = State(looks, rates, self._grid, fast=self._rule(), same_pair=self._same_pair)
         if self._likely:
             return AheadEngine(state, self._order.tolist(), self._lanes, self._answers, self._numbers, self._on_pages)
         return Engine(state, self._order.tolist(), self._lanes, self._answers)
+
+    def _rule(self) -> Rule | None:
+        """How far clusters may be skipped: farther, if wanted, where neighbourhoods say that the vectors tell clusters apart."""
+        if not self._fast:
+            return None
+        if self._trusting and self._grid == 1 and self._sharp is not None:
+            return TRUSTING if self._sharp.closure(self._order[:LOOKED_AT]) > CLOSED else CAREFUL
+        return CAREFUL
 
     def _refresh(self) -> None:
         if self._stale:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cccount_dist.counting.placing.fast import TOLERATED
 from cccount_dist.counting.placing.odds import ACCEPT
 from cccount_dist.counting.placing.state import PAGE_COST, Placing, State, Turn, Value, Wanted
 from cccount_dist.sampling.types import CONFIRM
@@ -34,13 +33,18 @@ def false_splits(state: State) -> float:
 
 def _made(state: State) -> float:
     """Return how many false splits were made, found ones included."""
-    return state.missed + (0.0 if state.rates.exact else _START) + state.shortcut.false_splits
+    found = state.merges if state.shortcut.rule.trusting else 0  # whose risk is only of those that are left
+    return state.missed + (0.0 if state.rates.exact else _START) + state.shortcut.false_splits + found
 
 
 def _suspected(state: State) -> float:
     """Return the part of the false splits that was not searched for yet."""
     doubt = float(state.clusters.doubt[: len(state.clusters)].sum())
-    return _made(state) * doubt / (doubt + max(state.merges, state.searched) + 1e-9)
+    left = doubt / (doubt + max(state.merges, state.searched) + 1e-9)
+    if not state.shortcut.rule.trusting:
+        return _made(state) * left
+    missed = 0.0 if state.rates.exact else (state.missed + _START) * left
+    return missed + state.shortcut.false_splits
 
 
 class Recheck(Placing):
@@ -54,7 +58,7 @@ class Recheck(Placing):
         self._odds = _odds(state)
         self._tolerated = _TOLERATED_BY_PAGES if state.grid > 1 else _TOLERATED
         if state.shortcut.skipped:  # what was allowed to be skipped is not asked after all, until few clusters are seen once
-            self._tolerated = max(self._tolerated, TOLERATED)
+            self._tolerated = max(self._tolerated, state.shortcut.rule.tolerated)
         self._by_pair, self._by_page = _gains(self._odds, state.grid)
         self._part = -1
         self._before = 0.0  # doubt about the part
@@ -72,7 +76,7 @@ class Recheck(Placing):
         clusters = state.clusters
         if _suspected(state) > self._tolerated * (1 + clusters.once) and state.rechecks < _LARGEST_SHARE * state.effort:
             self._part = part = int(np.argmax(np.maximum(self._by_pair, self._by_page)))
-            if self._by_pair[part] <= 0.0:
+            if self._by_pair[part] <= state.shortcut.rule.gain:
                 return None
             self._before = float(clusters.doubt[part])
             count = state.grid if self._by_page[part] > self._by_pair[part] else 1
@@ -216,7 +220,7 @@ def _odds(state: State) -> NDArray[np.float64]:
     first = state.rates.page_miss / (1.0 - state.rates.page_false) if paged else different
     for part in np.flatnonzero(live).tolist():
         features, _ = state.looks.against(int(clusters.members[part, 0]), clusters)
-        chance = state.probabilities(features, 0)
+        chance = state.probabilities(features, 0, state.shortcut.rule.floor if state.shortcut.rule.trusting else None)
         apart = clusters.apart[part, :count].astype(np.float64)
         evidence = np.where(apart > 0, first * different ** (apart - 1), 1.0)
         row = chance / (1.0001 - chance) / clusters.born[part] * evidence

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cccount_dist.counting.placing.chances import Chances
 from cccount_dist.counting.placing.estimatedrates import Rates
-from cccount_dist.counting.placing.fast import Shortcut
+from cccount_dist.counting.placing.fast import Rule, Shortcut, look_back
 from cccount_dist.counting.placing.foundclusters import Clusters
 from cccount_dist.counting.placing.looks import Looks
 from cccount_dist.counting.placing.repeats import Repeats
@@ -89,7 +89,7 @@ class Placing(ABC):
 class State:
     """Everything that a placement reads and changes when it is its turn."""
 
-    def __init__(self, looks: Looks, rates: Rates, grid: int, *, fast: bool = False, same_pair: int = 0) -> None:
+    def __init__(self, looks: Looks, rates: Rates, grid: int, *, fast: Rule | None = None, same_pair: int = 0) -> None:
         self.looks = looks
         self.rates = rates
         self.grid = grid
@@ -98,7 +98,7 @@ class State:
         self.early: dict[int, dict[int, None]] = {}  # item -> others it is compared with before that was its turn (`ahead.py`)
         self.on_pages: Container[tuple[int, int, int]] = ()  # questions that were asked on a page, where some are asked early
         self.keeps_up = False  # whether an item under way is judged by what was learnt since it was begun
-        self.shortcut = Shortcut(on=fast)
+        self.shortcut = Shortcut() if fast is None else Shortcut(on=True, rule=fast)
         self.clusters = Clusters()
         self.chances = Chances(looks.features, looks.further)
         self.placed = 0  # items that are in a cluster
@@ -202,7 +202,10 @@ class State:
         """Whether questions have grown by 15 % since the last fit; the fit is then done if there is enough to learn from."""
         if self.effort < self._next_refit:
             return False
-        self._next_refit = _REFIT_GROWTH * self.effort + _REFIT_STEP
-        if self.chances.matches >= 5:
+        trusting = self.shortcut.rule.trusting
+        self._next_refit = _REFIT_GROWTH * self.effort + (_REFIT_STEP / 3.0 if trusting else _REFIT_STEP)
+        if self.chances.matches >= self.shortcut.rule.matches:
             self.chances.fit()
+        if trusting:
+            look_back(self)
         return True
