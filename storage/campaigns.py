@@ -61,7 +61,10 @@ class CampaignFolder:
         return Settings.from_toml(self._read("campaign.toml"), self._where("campaign.toml"))
 
     def goal(self) -> Goal:
-        return Goal.from_toml(self._read("goal.toml"), self._where("goal.toml"))
+        return Goal.from_toml(self.goal_as_written(), self._where("goal.toml"))
+
+    def goal_as_written(self) -> bytes:
+        return self._read("goal.toml")
 
     def set_goal(self, goal: Goal) -> None:
         self.workspace.objects.replace(f"{self.prefix}/goal.toml", goal.to_toml())

@@ -27,6 +27,7 @@ from storage.campaigns import CampaignFolder
 from storage.errors import CorruptionError, InputError, StoreError, WorkspaceError
 from storage.individuals import read_known_pairs
 from storage.schema import MATCHES, NEIGHBOR_INDEX, NEIGHBOR_SIMILARITY, ArraySpec
+from storage.settings import Goal
 from storage.stamp import intact
 from storage.version import __version__
 
@@ -37,7 +38,7 @@ NAME = "last"
 FINISHED = "finished.json"
 _ROOMS = ("cccount_dist.campaign", "cccount_dist.kinds")
 _BESIDE = (".html", "/individuals.parquet", FINISHED)  # reports and lists are written beside the steps
-_DECIDED = ("goal", "settings", "chain")  # of what a step looks at: the same for a campaign that nobody has touched
+_DECIDED = ("goal", "chain")  # of what a step looks at: the same for a campaign that nobody has touched
 _PREPARED = (".npz",)  # what a method has prepared beside its log
 
 
@@ -54,7 +55,9 @@ def last_outcome(folder: CampaignFolder, inputs: Inputs, *, opening: bool, stric
     if last is not None and last.get("seen") == now and last.get("opening") is opening:
         return _thawed(folder, last)
     before = {} if finished is None else finished.get("seen", {})
-    if strict or before.get("inputs") == now["inputs"] or any(before.get(name) != now[name] for name in _DECIDED):
+    if strict or before.get("inputs") == now["inputs"] or before.get("chain") != now["chain"]:
+        return None
+    if before.get("goal") not in (now["goal"], digest_of(folder.goal_as_written())):  # of which 0.2.0 kept the file's digest
         return None
     return None if finished is None else _thawed(folder, finished)
 
@@ -141,7 +144,7 @@ def _seen(folder: CampaignFolder, inputs: Inputs) -> dict[str, Any]:
         "deciding": deciding(settings),
         "place": workspace.location,
         "settings": digest_of(settings.to_toml()),
-        "goal": digest_of(folder.goal().to_toml()),
+        "goal": _goal_digest(folder.goal()),
         "collection": digest_of(objects.read("collection.parquet")),
         "inputs": {**inputs.fingerprints, **_neighbors(folder)},
         "questions": [asked, log.asked_digest(asked)],
@@ -153,6 +156,12 @@ def _seen(folder: CampaignFolder, inputs: Inputs) -> dict[str, Any]:
         },
         "results": {key: digest_of(objects.read(key)) for key in kept},
     }
+
+
+def _goal_digest(goal: Goal) -> str:
+    """A digest of what is wanted, and not of the words around it: a later release writes other words and has more fields."""
+    wanted = {field.name: getattr(goal, field.name) for field in fields(goal) if getattr(goal, field.name) != field.default}
+    return digest_of(json.dumps(wanted, sort_keys=True).encode())
 
 
 def _neighbors(folder: CampaignFolder) -> Mapping[str, str]:

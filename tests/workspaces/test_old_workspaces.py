@@ -5,6 +5,7 @@
 
 import json
 import math
+import re
 import shutil
 import tarfile
 from collections.abc import Iterator
@@ -27,6 +28,10 @@ HERE = Path(__file__).parent
 STORED = sorted(HERE.glob("*/*.tar.xz"))
 CLOCKS = ("asked_at", "answered_at", "refreshed_at")
 TABLES = ("questions", "answers")
+# Of results that were the same, later releases say more.
+SAID_SINCE = re.compile(
+    r"(; )?the groups go against [\d,]+ answers?: other answers, or similar items, weigh more; the report shows them$"
+)
 Json = dict[str, Any]
 
 
@@ -191,5 +196,5 @@ def _differences(found: object, expected: object, where: str) -> Iterator[str]:
         # Other processors add in another order: a result may differ in its last digits, a question may not.
         if not math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-12):
             yield f"{where}{found} is not {expected}"
-    elif found != expected:
+    elif found != expected and (SAID_SINCE.sub("", str(found)) or None) != expected:
         yield f"{where}{found!r} is not {expected!r}"
