@@ -72,7 +72,6 @@ def _started_placing(given: Mapping[str, Scalar], start: Start) -> Mapping[str, 
         "grid": 1,
         "wrong_answers": "none" if start.simulated and not start.error_rate else "estimate",
         "lanes": 1 if start.simulated else LANES,
-        "ahead": "items" if start.simulated else "likely",
         "space": "sharp",
     }
     if not start.simulated or start.error_rate:  # who was wrong about two pictures is wrong about them again

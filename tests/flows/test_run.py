@@ -311,7 +311,7 @@ def test_the_command_says_it_in_one_line(tmp_path: Path) -> None:
     shown = cccount("run", "job.toml", "--json", cwd=tmp_path)
     assert shown.code == 1
     assert shown.out == ""
-    assert shown.err.startswith("cccount: job.toml:5: [neighbors] has no key 'kk': did you mean k? it has k, metric, engine")
+    assert shown.err.startswith("cccount: job.toml:5: [neighbors] has no key 'kk': did you mean k? it has k, metric and engine")
     assert shown.err.strip().count("\n") == 0
     shown = cccount("run", "nothing.toml", cwd=tmp_path)
     assert shown.line == "cccount: there is no file nothing.toml: `cccount run --example` prints one to begin with"

@@ -241,7 +241,7 @@ def test_what_was_asked_ahead_and_became_needless_is_taken_back_and_counts_for_n
     assert len(folder.epochs()) == 1
 
 
-def test_a_new_count_of_people_asks_what_is_likeliest_needed_and_one_that_was_begun_before_keeps_its_rule(
+def test_a_count_asks_what_is_likeliest_needed_where_it_was_chosen_and_one_that_was_begun_before_keeps_its_rule(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place, begun = str(workspace), []
@@ -253,7 +253,7 @@ def test_a_new_count_of_people_asks_what_is_likeliest_needed_and_one_that_was_be
 
     monkeypatch.setattr(placing_sampler, "AheadEngine", Seen)
     for name in ("new", "old"):
-        folder = open_campaign(place, name, CountOptions(budget=300))
+        folder = open_campaign(place, name, CountOptions(budget=300, parameter=("ahead=likely",)))
         assert folder.settings().parameters["ahead"] == "likely"
         settings = workspace / "campaigns" / name / "campaign.toml"
         if name == "old":  # the parameter was not known then

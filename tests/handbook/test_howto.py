@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -98,6 +99,9 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [sys.executable, "-c", numbers + "('clip.npy', 'shape.npy', 'vectors.npy')]"], cwd=folder, check=True, timeout=60
     )
     (folder / "names.csv").write_text("id,label\n" + "".join(f"{item},{item % 4}\n" for item in range(40)))
+    points = np.random.default_rng(0).normal(size=(300, 3))
+    np.save(folder / "distances.npy", np.linalg.norm(points[:, None] - points, axis=2))
+    (folder / "classes.csv").write_text("id,label\n" + "".join(f"{item},{item % 24}\n" for item in range(300)))
     for line in (
         "init census --manifest photos.csv --labels label",
         "embed census --encoder hog --workers 1",

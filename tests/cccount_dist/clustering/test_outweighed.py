@@ -24,5 +24,5 @@ def test_unsure_and_items_without_a_group_go_against_nothing() -> None:
 
 
 def test_one_answer_and_many() -> None:
-    assert said_outweighed(1).startswith("the groups go against 1 answer,")
-    assert said_outweighed(1200).startswith("the groups go against 1,200 answers,")
+    assert said_outweighed(1).startswith("the groups go against 1 answer:")
+    assert said_outweighed(1200).startswith("the groups go against 1,200 answers:")
