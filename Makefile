@@ -30,9 +30,9 @@ lint: setup      ## ruff: rules and format; the order of imports between rooms
 	$(BIN)/lint-imports --no-logo
 types: setup     ## mypy, strict, over code and tests
 	$(BIN)/mypy
-# Three processes more than cores: tests wait for servers and browsers a third of their time. In the given order: xdist would by itself leave
+# Two processes more than cores: tests wait for servers and browsers a third of their time. In the given order: xdist would by itself leave
 # the files with the fewest tests for the end, and some of those take longest; here the short doctests come last.
-AT_ONCE ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 3)
+AT_ONCE ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 unit: setup      ## every test, a file at a time in each process
 	$(BIN)/pytest -n $(AT_ONCE) --dist loadfile --no-loadscope-reorder --durations 30
 
