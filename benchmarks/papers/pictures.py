@@ -29,8 +29,10 @@ def draw(panels: Sequence[Panel | Dots], title: str, file: Path) -> None:
                 _draw_dots(axes, panel)
                 continue
             _draw_panel(axes, panel)
-            if named != (named := [*panel.curves, *panel.printed]):  # the same names need one legend
+            names = [*panel.curves, *panel.printed]  # none yet, while its cases are not measured
+            if names and names != named:  # the same names need one legend
                 axes.legend(fontsize=6)
+            named = names
         for axes in grid[len(panels) :]:
             axes.set_visible(False)
         figure.savefig(file, metadata={"Date": None})

@@ -68,7 +68,7 @@ def test_a_benchmark_of_the_page_measures_a_case_and_writes_its_table_and_plot(
     )
     table = (tmp_path / f"{name}.md").read_text()
     assert table in capsys.readouterr().out
-    if "nothing was measured" not in table:  # its data are in no package: `make papers DATA=FOLDER`
+    if "Nothing was measured" not in table:  # its data are in no package: `make papers DATA=FOLDER`
         assert len((tmp_path / f"{name}.jsonl").read_text().split()) > 1
         assert (tmp_path / f"{name}.svg").exists()
     else:
