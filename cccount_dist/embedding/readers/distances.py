@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import zarr
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, load_npz
 from scipy.sparse.csgraph import dijkstra
 
+from cccount_dist.embedding.readers.vectors import open_matrix
 from cccount_dist.room import Size
 from cccount_dist.taken import require
 from storage.errors import InputError
@@ -94,13 +94,7 @@ def _npy(path: Path) -> Distances:
 
 
 def _zarr(path: Path) -> Distances:
-    node = zarr.open(path, mode="r")
-    if isinstance(node, zarr.Group):
-        arrays = [array for _, array in node.arrays() if array.ndim == 2]
-        if len(arrays) != 1:
-            raise InputError(f"{path} needs exactly one two-dimensional array: it has {len(arrays)}")
-        node = arrays[0]
-    square = node
+    square = open_matrix(path)
     _check_square(path, square.shape, square.dtype)
     return _dense(path, square.shape[0], lambda start, stop: np.asarray(square[start:stop]))
 

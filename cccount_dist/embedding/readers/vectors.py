@@ -192,13 +192,19 @@ def _is_list(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
-def _zarr(path: Path) -> Vectors:
+def open_matrix(path: Path) -> zarr.Array[Any]:
+    """Return the array that a zarr store is, or the only two-dimensional one of its group."""
     node = zarr.open(path, mode="r")
-    if isinstance(node, zarr.Group):
-        arrays = [array for _, array in node.arrays() if array.ndim == 2]
-        if len(arrays) != 1:
-            raise InputError(f"{path} needs exactly one two-dimensional array: it has {len(arrays)}")
-        node = arrays[0]
+    if not isinstance(node, zarr.Group):
+        return node
+    arrays = [array for _, array in node.arrays() if array.ndim == 2]
+    if len(arrays) != 1:
+        raise InputError(f"{path} needs exactly one two-dimensional array: it has {len(arrays)}")
+    return arrays[0]
+
+
+def _zarr(path: Path) -> Vectors:
+    node = open_matrix(path)
     if node.ndim != 2 or node.dtype.kind not in "fiu":
         raise InputError(f"{path} holds {node.dtype} of the shape {node.shape}: vectors are numbers, (items, dimensions)")
     array = node
@@ -289,4 +295,4 @@ def rebatched(blocks: Iterator[NDArray[np.float32]], rows: int) -> Iterator[NDAr
         yield np.concatenate(held)
 
 
-__all__ = ["Vectors", "open_vectors", "rebatched"]
+__all__ = ["Vectors", "open_matrix", "open_vectors", "rebatched"]
