@@ -10,8 +10,11 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from cccount_dist.embedding.fitting import mapped
-from cccount_dist.embedding.mapping import SAMPLE, MapJob
+from cccount_dist.embedding import mapping as tasks
+from cccount_dist.embedding.fitting import components_for, components_of_moments, mapped, moments_of, whiten
+from cccount_dist.embedding.mapping import FIRST, RUN, SAMPLE, MapJob
+from cccount_dist.embedding.projection import Projection, centred_rows, unit_rows
+from cccount_dist.similarity.inmemory import neighbors_in_memory
 from flows.compute.clients import open_client, run_tasks
 from flows.stages import mapping, passes
 from flows.stages.embed import standing
@@ -87,6 +90,23 @@ def test_the_bytes_are_the_same_on_one_worker_and_after_a_kill(
     assert not [one for one in ran if "components" in one or "turning" in one or "round 1" in one]  # done before: stays done
     assert print_of(whole) == print_of(killed)
     assert np.isnan(killed.array(EMBEDDINGS).read()[[3, 700]]).all()
+
+
+def test_of_a_large_collection_components_and_first_neighbours_come_from_a_part_and_the_last_whitening_from_all(
+    x: NDArray[np.float32], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "FIRST", RUN)
+    workspace = given(tmp_path / "w", x)  # two runs, so the first one alone is a part
+    with distributed.Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as here:
+        embed(workspace.location, map="auto", client=here)
+    found = components_of_moments([moments_of([x[:RUN]])], components_for(*x.shape))
+    assert found is not None
+    rows = unit_rows(centred_rows(x, found.mean, found.basis))
+    first = whiten(rows[:RUN], neighbors_in_memory(rows[:RUN], 5).index)
+    last = whiten(rows, neighbors_in_memory(first.apply(rows), 5).index)
+    expected = Projection(found.mean, found.basis, {}, last).apply(x)
+    np.testing.assert_allclose(workspace.array(EMBEDDINGS).read(), expected, atol=1e-4)
+    assert np.abs(expected - mapped(x, "auto")).max() > 1e-2, "and not from all"
 
 
 def _noting(ran: list[str], *arguments: Any, describe: str, **more: Any) -> Any:
@@ -220,7 +240,7 @@ def test_a_map_that_does_not_fit_into_the_workers_is_refused_before_it_starts() 
     assert job.components == 192
     assert job.task_bytes() < 1.1 * 2**30  # a worker of 1.5 GiB takes it
     large = MapJob("w", "f", 10_000_000, 10_000_000, 2852, "s")
-    assert large.sampled == SAMPLE
+    assert (large.sampled(0), large.sampled(1)) == (FIRST, SAMPLE)
 
     class Small:
         def scheduler_info(self, **_: int) -> dict[str, Any]:
