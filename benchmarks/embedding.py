@@ -98,7 +98,8 @@ def main() -> None:
             rate = report.items_per_second
             peak = report.peak_worker_bytes / 2**20
             print(
-                f"| {name} | {report.dimensions} | {rate:,.0f} | {forward:,.0f} | {rate / forward:.2f} | {busy:.0f} | {peak:,.0f} MiB |",
+                f"| {name} | {report.dimensions} | {rate:,.0f} | {forward:,.0f} | {rate / forward:.2f} | {busy:.0f} "
+                f"| {peak:,.0f} MiB |",
                 flush=True,
             )
 

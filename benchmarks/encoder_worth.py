@@ -3,8 +3,8 @@
     python -m benchmarks.encoder_worth --data FOLDER --write count
     python -m benchmarks.encoder_worth --data FOLDER --sheets --sets C-Zoo --seeds 2 --write sheets
 
-Counts, after the effort of n / 4 pairs, asked in pairs and in pages: `placing`, right answers; a page of 24 costs 3 pairs. Error is
-the mean of |estimate - K| / K over the runs with its standard error, width the median in parts of K. Of the difference after -
+Counts, after the effort of n / 4 pairs, asked in pairs and in pages: `placing`, right answers; a page of 24 costs 3 pairs. Error
+is the mean of |estimate - K| / K over the runs with its standard error, width the median in parts of K. Of the difference after -
 before the runs with the same seed are compared. With --sheets a person's hours to an adjusted Rand index of .95: `catalogue`,
 right answers, 30 s a sheet (`benchmarks/catalogue.py`). GTSRB: frames of one track stay in, as they are in a collection.
 `--kept FOLDER` keeps the vectors for the next run.
