@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import grouping_growth
-from benchmarks.papers.experiment import Case, Done, Dots, Experiment, Panel, Row, Value, by, curves_of, means, values_of
+from benchmarks.papers.experiment import Case, Done, Dots, Experiment, Panel, Row, Value, by, curves_of, means, point, values_of
 from cccount_dist import PairwiseClusterer
 from cccount_dist.clustering.agreement import ari, entropy, nmi
 from cccount_dist.estimators.baselines import group_baseline
@@ -153,10 +153,10 @@ def question_table(done: Done) -> list[str]:
 
 def question_panels(done: Done) -> list[Panel | Dots]:
     return [
-        Panel(name, "questions", column, curves_of(mine, lambda case: str(case["method"]),
-              lambda case, row, of=column: [(float(case["questions"]), row[of])]))
-        for name, mine in by(done, "set").items() for column in ("ARI", "NMI")
-    ]  # fmt: skip
+        Panel(name, "questions", column, curves_of(mine, lambda case: str(case["method"]), point("questions", column)))
+        for name, mine in by(done, "set").items()
+        for column in ("ARI", "NMI")
+    ]
 
 
 def large_cases(*, full: bool) -> list[dict[str, Value]]:

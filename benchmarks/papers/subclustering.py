@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.papers.experiment import Case, Done, Dots, Experiment, Panel, Points, Row, Value, by, curves_of, means
+from benchmarks.papers.experiment import Case, Done, Dots, Experiment, Panel, Points, Row, Value, by, curves_of, means, point
 from cccount_dist import PairwiseClusterer, Subclusterer
 from cccount_dist.clustering.agreement import jcc
 from cccount_dist.estimators.baselines import group_baseline, subcluster_baseline
@@ -79,7 +79,7 @@ def passive_panels(done: Done) -> list[Panel | Dots]:
 
 
 def _sjc(done: Done, over: str) -> dict[str, Points]:
-    return curves_of(done, lambda case: str(case["method"]), lambda case, row: [(float(case[over]), row["SJC"])])
+    return curves_of(done, lambda case: str(case["method"]), point(over, "SJC"))
 
 
 def class_cases(*, full: bool) -> list[dict[str, Value]]:
@@ -137,10 +137,9 @@ def medoid_table(done: Done) -> list[str]:
 
 def medoid_panels(done: Done) -> list[Panel | Dots]:
     return [
-        Panel("omniglot", "classes", column, curves_of(done, lambda case: str(case["method"]),
-              lambda case, row, of=column: [(float(case["classes"]), row[of])]))
+        Panel("omniglot", "classes", column, curves_of(done, lambda case: str(case["method"]), point("classes", column)))
         for column in ("JCC", "cost")
-    ]  # fmt: skip
+    ]
 
 
 def active_cases(*, full: bool) -> list[dict[str, Value]]:
