@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # it takes a quarter of a second to load, and a step from a s
 MICROS = 2500  # at least so many micro-clusters, or a tenth of the items
 CENTROIDS = 20  # nearest centroids of each micro-cluster that are candidates although nothing links the two
 COMPLETE = 64  # up to so many micro-clusters every pair is a candidate
-OF_PAIR = 36  # bytes for each stored pair of items while they are merged: 8 where they lie, 27 in the rows of `linkage.py`
+OF_PAIR = 44  # bytes for each stored pair of items while they are merged: 8 where they lie, in both spaces; 27 in `linkage.py`
 # Beyond so many items the space is not learned again: it takes as long as the first pass, questions after it a quarter longer,
 # and what it gains there has not been measured.
 LEARN_UP_TO = 50_000
