@@ -9,6 +9,7 @@ import pytest
 
 import cccount_dist.kinds  # noqa: F401  registers the methods of ours
 from cccount_dist import ClusterCounter, PairwiseClusterer
+from cccount_dist.clustering.evidence import micro, reciprocal
 from cccount_dist.clustering.evidence.micro import make_micro
 from cccount_dist.room import VARIABLE, Size, available_bytes, require_room, size_in_bytes
 from cccount_dist.sampling.methods import METHODS, Method
@@ -86,6 +87,25 @@ def test_more_similar_items_than_there_is_memory_for_are_refused_when_they_are_c
     monkeypatch.setenv(VARIABLE, "16MiB")
     with pytest.raises(ComputeError, match=r"grouping with \d+ similar items of each on 3,000 items .*items would fit"):
         make_micro(vectors, found.index)
+
+
+def test_what_surely_cannot_be_merged_is_refused_after_the_first_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = np.random.default_rng(0).standard_normal((3_000, 8)).astype(np.float32)
+    found = neighbors_in_memory(vectors, 20)
+    rows: list[int] = []
+
+    def noted(done: int, pairs: int, items: int) -> None:
+        rows.append(done)
+        foreseen(done, pairs, items)
+
+    foreseen = micro._foreseen
+    monkeypatch.setattr(micro, "_foreseen", noted)
+    monkeypatch.setattr(reciprocal, "BLOCK", 2**15)
+    monkeypatch.setenv(VARIABLE, "4MiB")
+    with pytest.raises(ComputeError, match=r"grouping with \d+ similar items of each on 3,000 items"):
+        make_micro(vectors, found.index)
+    assert len(rows) == 1
+    assert rows[0] < 1_000
 
 
 def test_a_campaign_is_refused_before_it_is_made(workspace: Path) -> None:
