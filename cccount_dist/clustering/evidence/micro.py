@@ -1,8 +1,10 @@
 """Micro-clusters: what the questions are about. Sizes, vector sums, links and candidate pairs; all adds up under merging.
 
 n items become m = max(2,500, n/10) micro-clusters; if that is more than n/2, the most similar ones are glued until n/2 are left.
-Candidate pairs: everything that shares similarity, and the nearest centroids. Memory O(n k + m · (d + candidates)); time of the
-centroids' neighbours O(m² d / 2). When the space is learned again the micro-clusters keep their items, and all else is made anew.
+Candidate pairs: everything that shares similarity, and the nearest centroids. Memory O(n k + pairs + m · (d + candidates)), at
+100,000 items of 1,280 dimensions about half a GiB (docs/evidence/grouping.md), of which the sums of micro-clusters are 0.1; time
+of the centroids' neighbours O(m² d / 2). When the space is learned again the micro-clusters keep their items, and all else is
+made anew.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # numba infers the types of compiled functions from their arguments.

@@ -152,6 +152,7 @@ def test_merge_probabilities_equal_the_equations_and_p_plus_may_have_pairs_added
     assert found[0] == pytest.approx(expected[kind], rel=1e-6)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 30), min_size=2, max_size=8))
 def test_the_entropy_falls_by_delta_h(sizes: list[int]) -> None:
     def entropy(parts: list[int]) -> float:
