@@ -8,7 +8,7 @@ from cccount_dist.room import Size
 
 _LEAST = 32 * 2**20  # scratch of kernels and of the interpreter that does not grow
 # Of an item in `evidence/reciprocal.py` and `micro.py`, with some fifty similar ones as in tight groups, beside its neighbours.
-# Items without clear groups have ten times as many: what those take is asked for in `micro.py`, when it is known how many there are.
+# Items without clear groups have ten times as many: what those take is asked for in `micro.py`, when it is known how many.
 _LISTS, _NEIGHBOR = 2_500, 8
 _MICROS, _OF_MICRO = 2_500, 40  # micro-clusters at least (`evidence/micro.py`), and bytes for each number of one
 _BLOCK = 3 * 8 * 8_192  # rows that are moved at a time, in float64 (`evidence/space.py`)
