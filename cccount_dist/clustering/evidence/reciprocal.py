@@ -257,7 +257,8 @@ def _smooth(neighbors: Lists, rows: int, plain: Rows) -> Rows:
 def _by_both(neighbors: Lists, vectors: Values, size: int, rows: int) -> Both:
     """Return the averaged rows of one scale, and the same entries by column."""
     averaged = _smooth(neighbors, rows, _plain(neighbors, vectors, size))
-    return (*averaged, *_inverted(len(neighbors), *averaged))
+    columns, places, values = _inverted(len(neighbors), *averaged)
+    return *averaged, columns, places, values
 
 
 def jaccard_similarity(
