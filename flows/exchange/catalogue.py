@@ -24,6 +24,7 @@ from cccount_dist.taken import require
 from flows.exchange.answerfiles import Row, Rows, read_rows, rows_written
 from flows.exchange.cells import said, shortened, text
 from flows.exchange.outcomes import CatalogueImported, Rejected
+from flows.exchange.packageevents import named_by_events
 from storage.collection import Collection
 from storage.counted import collection_items, parquet_rows
 from storage.errors import InputError
@@ -148,8 +149,16 @@ def overlap(one: Box, other: Box) -> float:
 def _take_folder(found: _Found, folder: Path, pictures: Pictures) -> None:
     if (folder / _OBSERVATIONS).is_file():
         rows = read_rows(folder / _OBSERVATIONS, (*PICTURES, *NAMES))
-        rows.rows[:] = [(line, row) for line, row in rows.rows if text(row.get("individualid"), "individualID")]
-        _take_table(found, rows, pictures)
+        whole = list(named_by_events(folder, rows.rows))
+        told = {line for line, _, _ in whole}
+        rows.rows[:] = [
+            (line, row) for line, row in rows.rows if line not in told and text(row.get("individualid"), "individualID")
+        ]
+        if rows.rows or not whole:
+            _take_table(found, rows, pictures)
+        for line, medium, name in whole:
+            with naming(found.rejected, line):
+                _note(found, pictures.find(medium, "mediaID"), _name(name, "column individualID: a name"), None)
         return
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.parent != folder)
     if not files:
