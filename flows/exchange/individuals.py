@@ -9,7 +9,7 @@ from cccount_dist.campaign.noun import noun_of
 from cccount_dist.campaign.outcome import Outcome, for_words, optional, plain_fields
 from cccount_dist.individuals.census import Census, Individuals
 from cccount_dist.individuals.roster import ALONE, Individual
-from cccount_dist.individuals.sides import set_side, sides_now
+from cccount_dist.individuals.sides import UNKNOWN, set_side, sides_now
 from cccount_dist.sampling.questions.same import SAME_QUESTION
 from cccount_dist.sampling.types import DIFFERENT, SAME
 from flows.exchange.csvfiles import csv_bytes
@@ -211,7 +211,7 @@ def set_sides(workspace: str, side: str, pictures: Sequence[str]) -> SidesSet:
     known = {name: item for item, name in enumerate(opened.collection().ids)}
     if strange := [name for name in pictures if name not in known]:
         raise InputError(f"there is no picture {strange[0]!r} in the collection: a picture is named by its id")
-    said = None if side == "unknown" else side
+    said = None if side == UNKNOWN else side
     before = set_side(opened, [known[name] for name in pictures], said)
     ids = opened.collection().ids
     return SidesSet(side=said, pictures=len(before), before={ids[item]: one for item, one in before.items()})

@@ -53,7 +53,8 @@ def package(tmp_path: Path) -> Path:
         Image.new("RGB", (8, 8), (20 * second % 255, 0, 0)).save(folder / "media" / f"{name}.JPG", format="JPEG")
         media.append({
             "mediaID": name, "deploymentID": "00a2c20d", "captureMethod": "activityDetection",
-            "timestamp": f"{DAY}{second}+02:00", "filePath": f"{WEB}/{name}/file", "filePublic": "true", "fileName": f"{name}.JPG", "fileMediatype": "image/jpeg",
+            "timestamp": f"{DAY}{second}+02:00", "filePath": f"{WEB}/{name}/file", "filePublic": "true",
+            "fileName": f"{name}.JPG", "fileMediatype": "image/jpeg",
         })  # fmt: skip
         for number, (kind, count) in enumerate(rows, start=1):
             observed.append({

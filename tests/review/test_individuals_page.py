@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from cccount_dist.individuals.census import Individuals
+from cccount_dist.individuals.sides import set_side
 from cccount_dist.review.annotators import Annotators
 from storage.workspace import Workspace
 from tests.individuals.made import add_campaign, groups
@@ -84,6 +85,28 @@ def test_what_shows_no_animal_leaves_and_all_that_is_confirmed_says_by_whom(
         expect(page.locator(".facts")).to_contain_text("by ana")
     census = individuals.census()
     assert (census.find(2).sure, len(census.no_animals)) == ("confirmed", 1)
+
+
+def test_sides_are_set_for_marked_pictures_and_taken_back(browser: Browser, serve: Serve, individuals: Individuals) -> None:
+    set_side(individuals.workspace, [1], "right")  # the first of the second one
+    with serve(individuals.workspace) as server, browser.new_context() as context:
+        page = context.new_page()
+        failures = opened(page, f"{server.url}/individuals#2")
+        toast = page.locator("#toast")
+        for place in (0, 1):
+            page.locator(".pick").nth(place).click()
+        page.get_by_role("button", name="Side …").click()
+        page.locator("dialog").get_by_role("button", name="Left").click()
+        expect(toast).to_contain_text("2 pictures show the left side")
+        expect(page.locator(".pick", has_text="left side")).to_have_count(2)
+        expect(page.locator(".facts")).to_contain_text("left")
+        told = individuals.workspace.collection().sides()
+        assert [side for side in told if side] == ["left", "left"]
+        toast.get_by_role("button", name="Undo").click()
+        expect(toast).to_contain_text("It is taken back.")
+        expect(page.locator(".pick", has_text="right side")).to_have_count(1)
+        assert failures == []
+    assert {item: side for item, side in enumerate(individuals.workspace.collection().sides()) if side} == {1: "right"}
 
 
 @pytest.mark.parametrize("width", [1280, 390])
