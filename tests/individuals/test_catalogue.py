@@ -13,17 +13,7 @@ from storage.collection import collection_table
 from storage.errors import InputError
 from storage.individuals import read_known_pairs, read_known_pictures
 from storage.workspace import Workspace
-from tests.individuals.made import groups, make_census
-
-
-@pytest.fixture
-def individuals(tmp_path: Path) -> Individuals:
-    return make_census(tmp_path / "ws")
-
-
-def written(tmp_path: Path, text: str, name: str = "known.csv") -> str:
-    (tmp_path / name).write_text(text)
-    return str(tmp_path / name)
+from tests.individuals.made import groups, written
 
 
 def test_known_individuals_have_their_names_and_are_kept_apart(individuals: Individuals, tmp_path: Path) -> None:
