@@ -95,7 +95,7 @@ def census_of(package: Path, place: Path, prefix: str = "") -> Individuals:
     read = read_images(package)
     ids = [prefix + name for name in read.column("id").to_pylist()]
     more = {name: read.column(name).to_pylist() for name in ("group", "taken_at", "side")}
-    workspace = Workspace.create(place, collection_table(ids, uris=read.column("uri").to_pylist(), **more))
+    workspace = Workspace.create(place, collection_table(ids, uri=read.column("uri").to_pylist(), **more))
     return add_campaign(workspace, "groups", (0, 0, 1, 2, 2, 2))
 
 
@@ -143,7 +143,7 @@ def test_a_catalogue_knows_whom_an_event_names(package: Path, tmp_path: Path) ->
     workspace = Workspace.create(tmp_path / "ws", collection_table(["m5", "m1"]))
     found = import_catalogue(workspace.location, str(package))
     assert [(row["item"], row["name"]) for row in read_known_pictures(workspace).to_pylist()] == [(0, "Reinaert")]
-    assert [row.line for row in found.rejected] == [10], "m6 is no picture of this collection"
+    assert [row.line for row in found.rejected] == [9], "m6 is no picture of this collection"
 
 
 def test_a_package_of_the_second_season_finds_its_pictures_behind_their_prefix(package: Path, tmp_path: Path) -> None:

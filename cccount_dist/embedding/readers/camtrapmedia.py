@@ -69,7 +69,7 @@ class Events:
         if moment is None or name not in self._of:
             return None
         rows, last = self._of[name], bisect_right(self._starts[name], moment)
-        covering = []
+        covering: list[Record] = []
         for start, end, one in reversed(rows[:last]):
             if start < moment - self._longest[name] or len(covering) > 1:
                 break
