@@ -151,7 +151,7 @@ def read_inputs(
     return inputs
 
 
-def keeps_sides(kind: CampaignKind, parameters: Mapping[str, Scalar]) -> bool:
+def keeps_sides(kind: CampaignKind[Any], parameters: Mapping[str, Scalar]) -> bool:
     """Whether pictures of different sides are never compared, where there are sides."""
     return kind.keeps_sides and parameters.get("sides") != TOGETHER
 

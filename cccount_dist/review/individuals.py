@@ -14,6 +14,7 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, HTTPException, Path
 from pydantic import Field
 
+from cccount_dist.campaign.sidesread import sides_of
 from cccount_dist.individuals.census import GROUPED, LONGEST_NAME, LONGEST_NOTE, Census, Individuals
 from cccount_dist.individuals.roster import Individual, encounters_of
 from cccount_dist.individuals.sides import UNKNOWN, set_side
@@ -53,7 +54,8 @@ class IndividualInfo(Model):
 
 
 class Gallery(Model):
-    """Everybody. `complete`: every picture was grouped, and not only those that a count drew."""
+    """Everybody. `complete`: every picture was grouped, and not only those that a count drew. `sides_apart`: pictures of different
+    sides were not compared, so one that was seen from both may be here twice."""
 
     campaign: str
     noun: tuple[str, str] | None
@@ -61,6 +63,7 @@ class Gallery(Model):
     no_animals: int
     ungrouped: int
     complete: bool
+    sides_apart: bool
 
 
 class PictureInfo(Model):
@@ -196,6 +199,7 @@ def _gallery(desks: Desks, of: Individuals) -> Gallery:
         no_animals=len(census.no_animals),
         ungrouped=census.ungrouped,
         complete=census.complete,
+        sides_apart=sides_of(of.folder) is not None,
     )
 
 

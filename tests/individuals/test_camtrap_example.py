@@ -48,7 +48,8 @@ def table(name: str, rows: Sequence[Mapping[str, object]]) -> str:
 def package(tmp_path: Path) -> Path:
     folder = tmp_path / "example"
     (folder / "media").mkdir(parents=True)
-    media, observed = [], []
+    media: list[dict[str, object]] = []
+    observed: list[dict[str, object]] = []
     for name, (second, rows) in SEEN.items():
         Image.new("RGB", (8, 8), (20 * second % 255, 0, 0)).save(folder / "media" / f"{name}.JPG", format="JPEG")
         media.append({
@@ -70,14 +71,14 @@ def package(tmp_path: Path) -> Path:
             "eventEnd": f"2020-05-30T02:57:{end}Z", "observationLevel": "event", "observationType": "animal", "count": 1,
             "individualID": "Reinaert" if event == "e3" else "", "classificationMethod": "human",
         })  # fmt: skip
-    where = {
+    where: dict[str, object] = {
         "deploymentID": "00a2c20d", "latitude": 51.496, "longitude": 4.774, "coordinateUncertainty": 187,
         "deploymentStart": f"{DAY}37+02:00", "deploymentEnd": "2020-07-01T11:41:41+02:00", "timestampIssues": "false",
         "habitat": '"grasslands, with ponds"',
     }  # fmt: skip
-    tables = {"deployments": [where], "media": media, "observations": observed}
-    for name, rows in tables.items():
-        (folder / f"{name}.csv").write_text(table(name, rows))
+    tables: dict[str, list[dict[str, object]]] = {"deployments": [where], "media": media, "observations": observed}
+    for name, lines in tables.items():
+        (folder / f"{name}.csv").write_text(table(name, lines))
     address = "https://raw.githubusercontent.com/tdwg/camtrap-dp/1.0"
     resources: list[dict[str, object]] = [
         {"name": name, "path": f"{name}.csv", "profile": "tabular-data-resource", "schema": f"{address}/{name}-table-schema.json"}

@@ -76,6 +76,16 @@ def test_a_bad_row_is_named_with_line_and_column_and_the_rest_is_kept(individual
     assert (found.pictures, found.success) == (2, False)
 
 
+def test_half_a_row_and_one_against_the_catalogue_are_named_by_their_lines(individuals: Individuals, tmp_path: Path) -> None:
+    place = individuals.workspace.location
+    import_catalogue(place, written(tmp_path, "id,name\np0.jpg,Luna\n"))
+    found = import_catalogue(place, written(tmp_path, "id,name\np1.jpg\np0.jpg,Sol\np2.jpg,\np3.jpg,Ida\n"))
+    assert [row.line for row in found.rejected] == [2, 3]
+    assert "the row ends before the column name" in found.rejected[0].reason
+    assert "is 'Luna' in the catalogue, and 'Sol' here" in found.rejected[1].reason
+    assert found.pictures == 1, "of a picture without a name nothing is known"
+
+
 def test_what_contradicts_itself_is_not_imported_at_all(individuals: Individuals, tmp_path: Path) -> None:
     text = "id_u,id_v,value\np0.jpg,p1.jpg,same\np1.jpg,p2.jpg,same\np0.jpg,p2.jpg,different\n"
     with pytest.raises(InputError, match="nothing was imported"):

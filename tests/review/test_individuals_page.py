@@ -5,8 +5,9 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from cccount_dist.campaign.sidewords import SIDES_FILE
 from cccount_dist.individuals.census import Individuals
-from cccount_dist.individuals.sides import set_side
+from cccount_dist.individuals.sides import of_census, set_side
 from cccount_dist.review.annotators import Annotators
 from storage.workspace import Workspace
 from tests.individuals.made import add_campaign, groups
@@ -133,6 +134,21 @@ def test_axe_finds_no_violation_in_gallery_portrait_and_choice(
         expect(page.locator("dialog li").first).to_be_visible()
         found["choice"] = complaints(page)
     assert {where: what for where, what in found.items() if what} == {}
+
+
+def test_with_sides_apart_the_gallery_says_how_few_there_may_be(browser: Browser, serve: Serve, individuals: Individuals) -> None:
+    """Nine groups, of which four were seen from the left and five from the right."""
+    for who in range(9):
+        set_side(individuals.workspace, [item for item in range(48) if WRONG[item] == who], "left" if who < 4 else "right")
+    census = individuals.census()
+    found = of_census(census, individuals.workspace.collection().sides())
+    individuals.folder.write_result(SIDES_FILE, found.stored())
+    with serve(individuals.workspace) as server, browser.new_context() as context:
+        page = context.new_page()
+        opened(page, f"{server.url}/individuals")
+        expect(page.locator("h1")).to_have_text("5 to 9 individuals")
+        expect(page.locator("#below")).to_contain_text("left 4, right 5: whose two sides nobody has joined is here twice")
+    assert (found.least, found.most) == (5, 9)
 
 
 def test_nobody_sees_individuals_without_a_token(browser: Browser, serve: Serve, individuals: Individuals) -> None:

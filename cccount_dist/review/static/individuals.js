@@ -69,12 +69,23 @@ function drawGallery() {
   document.title = `${titled(many)} · ${campaign} · cccount`;
   const count = everybody.length;
   const word = count === 1 ? one : many;
-  find("headline").textContent = told.complete ? `${count.toLocaleString("en")} ${word}` : `The ${count.toLocaleString("en")} ${word} that were seen`;
-  const left = [`${plural(everybody.reduce((sum, each) => sum + each.photos, 0), "picture")}`];
+  const [least, apart] = told.sides_apart ? ofSides() : [count, null];
+  const number = least < count ? `${least.toLocaleString("en")} to ${count.toLocaleString("en")}` : count.toLocaleString("en");
+  find("headline").textContent = told.complete ? `${number} ${word}` : `The ${number} ${word} that were seen`;
+  const left = least < count ? [apart] : [];
+  left.push(`${plural(everybody.reduce((sum, each) => sum + each.photos, 0), "picture")}`);
   if (told.ungrouped) left.push(`${told.ungrouped.toLocaleString("en")} ${told.complete ? "in no group" : "not drawn by the count"}`);
   if (told.no_animals) left.push(`${told.no_animals.toLocaleString("en")} without an animal`);
   find("below").textContent = left.join(" · ");
   drawCards();
+}
+
+/** The fewest that there can be, for left and right of one may be two here; and the sides in words. */
+function ofSides() {
+  const counts = new Map();
+  for (const about of everybody) for (const side of about.sides.length ? about.sides : ["no side"]) counts.set(side, (counts.get(side) ?? 0) + 1);
+  const words = [...counts].sort().map(([side, count]) => `${side} ${count.toLocaleString("en")}`);
+  return [Math.max(0, ...counts.values()), `${words.join(", ")}: whose two sides nobody has joined is here twice`];
 }
 
 const SURE = ["disputed", "by looks", "partly checked", "one picture", "checked", "confirmed"];
@@ -244,7 +255,7 @@ function pick(picture) {
     "button",
     { type: "button", class: "pick", "aria-pressed": "false", "data-item": picture.item, "aria-label": `Mark ${picture.name}` },
     shot(picture.item, picture.picture, ""),
-    element("span", { class: "told" }, nameTag(picture.name), picture.side ? element("span", {}, `${picture.side} side`) : null, picture.checked ? element("span", { class: "seen" }, "checked") : element("span", {}, "by looks")),
+    element("span", { class: "told" }, nameTag(picture.name), picture.side ? element("span", {}, `${picture.side} side · `) : null, picture.checked ? element("span", { class: "seen" }, "checked") : element("span", {}, "by looks")),
   );
   button.addEventListener("click", () => {
     if (!marked.delete(picture.item)) marked.add(picture.item);
