@@ -54,8 +54,8 @@ class IndividualInfo(Model):
 
 
 class Gallery(Model):
-    """Everybody. `complete`: every picture was grouped, and not only those that a count drew. `sides_apart`: pictures of different
-    sides were not compared, so one that was seen from both may be here twice."""
+    """Everybody. `complete`: every picture was grouped, and not only those that a count drew. `sides_apart`: pictures of
+    different sides were not compared, so one that was seen from both may be here twice."""
 
     campaign: str
     noun: tuple[str, str] | None

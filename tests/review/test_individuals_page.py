@@ -147,7 +147,7 @@ def test_with_sides_apart_the_gallery_says_how_few_there_may_be(browser: Browser
         page = context.new_page()
         opened(page, f"{server.url}/individuals")
         expect(page.locator("h1")).to_have_text("5 to 9 individuals")
-        expect(page.locator("#below")).to_contain_text("left 4, right 5: whose two sides nobody has joined is here twice")
+        expect(page.locator("#below")).to_contain_text("left 4, right 5; one whose two sides nobody has joined is here twice")
     assert (found.least, found.most) == (5, 9)
 
 

@@ -85,7 +85,7 @@ function ofSides() {
   const counts = new Map();
   for (const about of everybody) for (const side of about.sides.length ? about.sides : ["no side"]) counts.set(side, (counts.get(side) ?? 0) + 1);
   const words = [...counts].sort().map(([side, count]) => `${side} ${count.toLocaleString("en")}`);
-  return [Math.max(0, ...counts.values()), `${words.join(", ")}: whose two sides nobody has joined is here twice`];
+  return [Math.max(0, ...counts.values()), `${words.join(", ")}; one whose two sides nobody has joined is here twice`];
 }
 
 const SURE = ["disputed", "by looks", "partly checked", "one picture", "checked", "confirmed"];
