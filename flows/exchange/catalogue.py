@@ -24,7 +24,7 @@ from cccount_dist.taken import require
 from flows.exchange.answerfiles import Row, Rows, read_rows, rows_written
 from flows.exchange.cells import said, shortened, text
 from flows.exchange.outcomes import CatalogueImported, Rejected
-from flows.exchange.packageevents import named_by_events
+from flows.exchange.packageevents import is_of_event, named_by_events
 from storage.collection import Collection
 from storage.counted import collection_items, parquet_rows
 from storage.errors import InputError
@@ -152,10 +152,11 @@ def _take_folder(found: _Found, folder: Path, pictures: Pictures) -> None:
     if (folder / _OBSERVATIONS).is_file():
         rows = read_rows(folder / _OBSERVATIONS, (*PICTURES, *NAMES))
         whole = list(named_by_events(folder, rows.rows))
-        told = {line for line, _, _ in whole}
+        events = (folder / "media.csv").is_file()  # then an event is about media, and no picture has its id
         rows.rows[:] = [
-            (line, row) for line, row in rows.rows if line not in told and text(row.get("individualid"), "individualID")
-        ]
+            (line, row) for line, row in rows.rows
+            if text(row.get("individualid"), "individualID") and not (events and is_of_event(row))
+        ]  # fmt: skip
         if rows.rows or not whole:
             _take_table(found, rows, pictures)
         for line, medium, name in whole:

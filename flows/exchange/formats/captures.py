@@ -117,7 +117,7 @@ def _apart(source: Source) -> str | None:
     if len(set(alone)) < 2:
         return None
     return (
-        f"{len(alone):,} were seen from one side only, so one animal may be two histories: --side left, or right, writes one side"
+        f"{len(alone):,} were seen from one side only: one animal may be two histories (--side left, or right, writes one side)"
     )
 
 
