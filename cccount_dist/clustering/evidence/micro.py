@@ -36,7 +36,9 @@ OF_PAIR = 44  # bytes for each stored pair of items while they are merged: 8 whe
 # and what it gains there has not been measured.
 LEARN_UP_TO = 50_000
 _LISTS = 2**16  # lists that are renumbered at a time
-_NEAR = 10  # neighbours whose mean distance is the unit of "near"
+_NEAR = 10  # neighbours whose mean distance is the unit of "near" …
+_FEW = 30  # … but a third of the others, where items are so few: the mean distance to nearly all of them is no unit
+_LEAST_UNIT = 0.1  # share of the mean distance that the unit is at least, of so few items
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,7 @@ def _described(
     label = np.full(len(items.vectors), -1, np.int32)
     label[items.usable] = found
     group_size = np.bincount(group, weights=size)[group].astype(np.float64)
-    far, near = _distances(rows, lists, total, square)
+    far, unit = _distances(rows, lists, total, square)
     return Micro(
         label,
         size,
@@ -167,7 +169,7 @@ def _described(
         _ranks(group, total, size),
         glued,
         far,
-        max(far - near, 1e-6),
+        unit,
     )
 
 
@@ -222,9 +224,18 @@ def _near_total(vectors, neighbors, count):
 def _distances(
     vectors: NDArray[np.float32], neighbors: NDArray[np.int32], total: NDArray[np.float64], square: NDArray[np.float64]
 ) -> tuple[float, float]:
+    """Return the mean squared distance of all pairs of items, and how much nearer the nearest neighbours are, which is the unit.
+
+    Of eleven items ten neighbours are all others: the unit was nothing, closeness without end, and no answer could outweigh it.
+    """
     n, count = len(vectors), min(_NEAR, neighbors.shape[1])
+    least = 1e-6
     all_pairs = 2.0 * (n * square.sum() - np.square(total.sum(axis=0)).sum()) / (n * (n - 1))
-    return float(max(all_pairs, 0.0)), float(_near_total(vectors, neighbors, count) / (n * count))
+    far = float(max(all_pairs, 0.0))
+    if n <= _FEW:
+        count, least = min(count, max(1, (n - 1) // 3)), max(least, _LEAST_UNIT * far)
+    near = float(_near_total(vectors, neighbors, count) / (n * count))
+    return far, max(far - near, least)
 
 
 def _candidates(
