@@ -73,9 +73,10 @@ def _started_placing(given: Mapping[str, Scalar], start: Start) -> Mapping[str, 
         "wrong_answers": "none" if start.simulated and not start.error_rate else "estimate",
         "lanes": 1 if start.simulated else LANES,
         "space": "sharp",
+        "interval": "one",
     }
     if not start.simulated or start.error_rate:  # who was wrong about two pictures is wrong about them again
-        defaults["same_pair"] = TWICE
+        defaults |= {"same_pair": TWICE, "errors": "repeating"}
     frozen = defaults | {"search": "fast"} | dict(given)
     return frozen if frozen["search"] != "full" else {name: value for name, value in frozen.items() if name != "search"}
 

@@ -26,4 +26,6 @@ def build_placing(inputs: CountingInputs, given: PlacingParameters) -> PlacingSa
         earlier=inputs.earlier,
         same_pair=given.same_pair,
         likely=given.ahead == "likely",
+        misleading=given.errors == "repeating",
+        one_posterior=given.interval == "one",
     )
