@@ -37,6 +37,7 @@ ESTIMATE_SHARE, CLEARLY_MEAN, CLEARLY_DEVIATION = 0.4, 0.95, 0.35
 # Beliefs about sizes for the interval of one posterior, with one third each: about equal; unequal, as above; very unequal, as in
 # real censuses, in which animals that were seen once stand beside some that were seen hundreds of times.
 VERY_MEAN, VERY_DEVIATION = 1.3, 0.5
+USUAL_SIZE, USUAL_FACTOR = 12.0, 2.0  # the mean size, loosely: the deviation of its logarithm, so nearly all within 0.2 to 600
 _NEGLIGIBLE = 1e-7  # posterior weight of a grid point that is left out
 _MOST_LOST = 0.9  # of the items that should have matched, if none did
 _SMALL, _FOLLOWED = 12, 48  # with false splits: counts up to the first are followed, each from true counts up to the second
@@ -81,9 +82,11 @@ def size_table(items: int) -> SizeTable:
     either = ESTIMATE_SHARE * equal + (1 - ESTIMATE_SHARE) * clearly
     # Flat in log K = log n - log E[S], whatever the steps of the grid are.
     flat = np.log(np.maximum(np.gradient(np.log(mean), axis=1), 1e-12))
-    first, second, third, alike, different, widely, any_of_them = (
-        (np.log(np.concatenate([prior, prior]) + 1e-300)[:, None] + flat).ravel()
-        for prior in (wide, unequal, either, equal, unequal, very, (equal + unequal + very) / 3)
+    first, second, third = ((np.log(np.concatenate([prior, prior]))[:, None] + flat).ravel() for prior in (wide, unequal, either))
+    usual = flat - 0.5 * ((np.log(mean) - np.log(USUAL_SIZE)) / USUAL_FACTOR) ** 2
+    alike, different, widely, any_of_them = (
+        (np.log(np.concatenate([prior, prior]) + 1e-300)[:, None] + usual).ravel()
+        for prior in (equal, unequal, very, (equal + unequal + very) / 3)
     )
     clusters = (items / mean).ravel()
     return SizeTable(

@@ -2,10 +2,9 @@
 
 With few matches only K / (1 + CV²) is identified, not the spread CV of the sizes: Chao is low on long tails, the mixture high on
 equal sizes. So the widest interval is the union of both; the estimate is the mixture's. The interval of one posterior believes
-that sizes are about equal, unequal or very unequal, each with one third. Where it errs it is on the low side for long tails, on
-the high side for sizes that no family of the mixture has; Chao's low end, which holds for all sizes, guards the latter. So of what
-may be missed a tenth lies below, the rest above: where sizes are not known, width is nearly all above. It says what each belief
-alone would give. Some milliseconds, O(1) memory.
+that sizes are about equal, unequal or very unequal, each with one third. Its width is nearly all above, so of what may be missed
+a tenth lies below; there Chao's low end guards it, too, which holds for sizes that no family of the mixture has. It says what
+each belief alone would give. Some milliseconds, O(1) memory.
 """
 
 from collections.abc import Mapping
@@ -64,19 +63,19 @@ def richness(
     >>> found.low <= found.estimate <= found.high
     True
     """
-    found = _richness(counts, items, level, false_splits, one)
+    found = _richness(counts, items, level, false_splits, one=one)
     if not unplaced:
         return found
     joined = counts.copy()
     joined[int(np.argmax(joined))] += unplaced
     alone = np.concatenate([counts, np.ones(unplaced, np.int64)])
-    others = [_richness(case, items, level, false_splits, one) for case in (joined, alone)]
+    others = [_richness(case, items, level, false_splits, one=one) for case in (joined, alone)]
     low, high = min(found.low, *(o.low for o in others)), max(found.high, *(o.high for o in others))
     stop = min(found.stop[0], *(o.stop[0] for o in others)), max(found.stop[1], *(o.stop[1] for o in others))
     return replace(found, low=low, high=high, stop=stop)
 
 
-def _richness(counts: Counts, items: int, level: float, false_splits: float, one: bool) -> Richness:
+def _richness(counts: Counts, items: int, level: float, false_splits: float, *, one: bool) -> Richness:
     if int(counts.sum()) >= items and false_splits < _NONE:
         seen = float(len(counts))
         return Richness(seen, seen, seen, (seen, seen, seen), (seen, seen, seen), (seen, seen))
