@@ -1,7 +1,7 @@
 """Pairs that mislead everybody: a latent state of a pair, in which every answer to it is wrong.
 
-Of the wrong answers a share comes again whenever the same two pictures are shown (`repeats.py` learns which share). So with a
-rate of wrong answers e a pair misleads with probability m = share · e, and else answers are wrong by chance, with (e - m)/(1 - m).
+Of the wrong answers a share comes again whenever the same two pictures are shown (`repeats.py` learns which share). So if a share
+e of answers is wrong a pair misleads with probability m = share · e, and else answers are wrong by chance, with (e - m)/(1 - m).
 The first answer about a pair says what it always said; another one that agrees with it says little, however often it comes.
 Answers about other pictures of the same cluster are about other pairs, and say as much as first ones. O(1) for an answer.
 """

@@ -318,6 +318,8 @@ def _commit(trial: Trial, hit: int | None) -> None:
     clusters.settled[founded] = len(rows)
     total = float(trial.odds.sum())
     clusters.doubt[founded] = total / (total + trial.new)
+    if state.told is not None:  # called the same, and not believed: nothing else says how often that is wrong
+        state.missed += float(trial.odds[trial.same > 0].sum()) / (total + trial.new)
     for cluster in rows.tolist():
         if (net := int(trial.times[cluster] - 2 * trial.same[cluster])) > 0:
             clusters.set_apart(founded, cluster, net)
