@@ -76,7 +76,7 @@ def _started_placing(given: Mapping[str, Scalar], start: Start) -> Mapping[str, 
         "interval": "one",
     }
     if not start.simulated or start.error_rate:  # who was wrong about two pictures is wrong about them again
-        defaults |= {"same_pair": TWICE, "errors": "repeating"}
+        defaults["same_pair"] = TWICE
     frozen = defaults | {"search": "fast"} | dict(given)
     return frozen if frozen["search"] != "full" else {name: value for name, value in frozen.items() if name != "search"}
 

@@ -64,13 +64,6 @@ class PlacingParameters(_Parameters):
     same_pair: Annotated[
         int, Option("How often the very same pair may be asked, in all; 0: as often as it helps.", least=0, absent=0)
     ] = 0
-    errors: Annotated[
-        str,
-        Option(
-            "repeating allows for pairs that mislead everybody; needs same_pair.",
-            choices=("independent", "repeating"), absent="independent",
-        ),
-    ] = "independent"  # fmt: skip
     interval: Annotated[
         str,
         Option(

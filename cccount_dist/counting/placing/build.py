@@ -26,6 +26,5 @@ def build_placing(inputs: CountingInputs, given: PlacingParameters) -> PlacingSa
         earlier=inputs.earlier,
         same_pair=given.same_pair,
         likely=given.ahead == "likely",
-        misleading=given.errors == "repeating",
         one_posterior=given.interval == "one",
     )

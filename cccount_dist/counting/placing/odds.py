@@ -1,7 +1,6 @@
 """Placing an item when answers may be wrong: every cluster keeps odds, which each answer multiplies, until one wins or none.
 
-A "same" multiplies the odds of a cluster by (1 - miss)/false_same, a "different" by miss/(1 - false_same); less if the same two
-pictures were shown before, where some pairs may mislead everybody (`misleading.py`). The next question is
+A "same" multiplies the odds of a cluster by (1 - miss)/false_same, a "different" by miss/(1 - false_same). The next question is
 about the likeliest cluster that was never asked, is still above 2 %, or whose "same" answers are not in the minority. So a first
 "different" of a likely cluster and every "same" of an unlikely one are asked again. A cluster is accepted above 99 %; if nothing
 is left to ask, the item founds one. Unsure multiplies by 1. Where a pair may not be asked for ever (`State.same_pair`), a cluster
@@ -157,25 +156,22 @@ class Trial:
                 self.unsure[cluster] = 2  # there is no other picture of it
             self.times[cluster] += self.unsure[cluster] > 1  # asked once more, then left
             return
-        member = self.asked.get(cluster, 0) if self.state.same_pair else self.member(cluster)
         if not paged:
-            self._compare(cluster, member, value)
+            self._compare(cluster, value)
         self.times[cluster] += 1
         self.state.clusters.settled[cluster] += 1
         self.paged[cluster] |= paged
+        miss, false_same = (self.page_miss, self.page_false) if paged else (self.miss, self.false_same)
         if value >= 0.5:
             self.same[cluster] += 1
             self.picked[cluster] |= paged
-        if not paged:
-            other = self.state.item(cluster, member)
-            self.odds[cluster] *= self.state.evidence(self.item, other, same=value >= 0.5, rates=(self.miss, self.false_same))
-        elif value >= 0.5:
-            self.odds[cluster] *= (1.0 - self.page_miss) / (0.5 * self.page_false)
+            self.odds[cluster] *= (1.0 - miss) / (0.5 * false_same if paged else false_same)
         else:
-            self.odds[cluster] *= self.page_miss / (1.0 - self.page_false)
+            self.odds[cluster] *= miss / (1.0 - false_same)
 
-    def _compare(self, cluster: int, member: int, value: float) -> None:
+    def _compare(self, cluster: int, value: float) -> None:
         """Note whether an answer differs from the one before it, and how likely that was (`repeats.py`)."""
+        member = self.asked.get(cluster, 0) if self.state.same_pair else self.member(cluster)
         again = (cluster, member) in self.said
         before = self.said.get((cluster, member), float(self.last[cluster]))
         self.said[cluster, member] = self.last[cluster] = value
@@ -193,13 +189,11 @@ class Trial:
         missed = self.page_miss if self.state.grid > 1 else self.miss
         limit = self.state.same_pair
         asks = min(MOST, limit * int(self.state.clusters.held[hit])) if limit else MOST - 1
-        for number in range(min(MOST - 2, asks - 1)):
+        for _ in range(min(MOST - 2, asks - 1)):
             if odds <= AGAIN * total:
                 break
-            used_up = limit > 0 and number + 1 >= int(self.state.clusters.held[hit])  # no other picture: the same pair again
-            misses = self.state.again() if used_up else self.miss
-            odds *= misses / (1.0 - self.false_same)
-            missed *= misses
+            odds *= self.miss / (1.0 - self.false_same)
+            missed *= self.miss
         return missed
 
 
@@ -305,8 +299,6 @@ def _commit(trial: Trial, hit: int | None) -> None:
     trial.skip.commit(matched=hit is not None)
     if hit is not None:
         state.place(hit, trial.slot)
-        if state.told is not None:
-            state.told.shaky += 1.0 - float(trial.odds[hit] / (trial.odds.sum() + trial.new))
         missed = trial.chance_missed(hit)
         state.missed += missed / (1.0 - missed)
         clusters.join(clusters.root(hit), trial.slot)
@@ -318,8 +310,6 @@ def _commit(trial: Trial, hit: int | None) -> None:
     clusters.settled[founded] = len(rows)
     total = float(trial.odds.sum())
     clusters.doubt[founded] = total / (total + trial.new)
-    if state.told is not None:  # called the same, and not believed: nothing else says how often that is wrong
-        state.missed += float(trial.odds[trial.same > 0].sum()) / (total + trial.new)
     for cluster in rows.tolist():
         if (net := int(trial.times[cluster] - 2 * trial.same[cluster])) > 0:
             clusters.set_apart(founded, cluster, net)

@@ -57,7 +57,6 @@ class PlacingSampler:
     same_pair : how often the very same pair may be asked about; confirmations then show other members as long as there are
         any; 0: as often as it helps
     likely : of all items under way, ask what is needed most likely (`ahead.py`), and not one question about each of them
-    misleading : allow for pairs that mislead everybody (`misleading.py`); needs a limit on `same_pair`
     one_posterior : give the interval of one posterior, not the widest of three ways to count (`richness.py`)
     """
 
@@ -80,7 +79,6 @@ class PlacingSampler:
         same_pair: int = 0,
         likely: bool = False,
         one_posterior: bool = False,
-        misleading: bool = False,
     ) -> None:
         if not 1 <= grid <= LARGEST_PAGE:
             raise InputError(f"a page shows 1 to {LARGEST_PAGE} clusters, not {grid}")
@@ -97,7 +95,6 @@ class PlacingSampler:
         self._vectors, self._mean_square, self._sharp, self._local = vectors, mean_square, sharp, local
         self._grid, self._rates, self._lanes, self._fast, self._same_pair = grid, rates, lanes, fast, same_pair
         self._trusting, self._one_posterior = trusting, one_posterior
-        self._misleading = misleading and same_pair > 0
         self._likely = likely and lanes > 1
         self._answers: dict[Key, Value] = {}
         self._keys: list[Key] = []  # of each question asked
@@ -253,7 +250,7 @@ class PlacingSampler:
         rates = Rates(self._rates)
         for answer in self._known:
             _know(rates, answer)
-        state = State(looks, rates, self._grid, fast=self._rule(), same_pair=self._same_pair, misleading=self._misleading)
+        state = State(looks, rates, self._grid, fast=self._rule(), same_pair=self._same_pair)
         if self._likely:
             return AheadEngine(state, self._order.tolist(), self._lanes, self._answers, self._numbers, self._on_pages)
         return Engine(state, self._order.tolist(), self._lanes, self._answers)
@@ -278,8 +275,7 @@ class PlacingSampler:
         if not len(counts) or state.placed < 2:
             return CountResult(None, 1.0, float(self._items), self._level, state.placed, self._answered)
         splits = false_splits(state)
-        shaky = 0 if state.told is None else round(state.told.shaky)
-        unplaced = len(state.doubtful) + shaky
+        unplaced = len(state.doubtful)
         found = richness(counts, self._items, self._level, false_splits=splits, unplaced=unplaced, one=self._one_posterior)
         details = {
             "items_placed": float(state.placed),
@@ -296,7 +292,6 @@ class PlacingSampler:
             "repeats_other_pair": float(state.repeats.other_differ),
             "repeats_other_pair_expected": state.repeats.other_expected,
             "repeating_errors": float(state.repeats.suspicious),
-            **({} if state.told is None else {"repeating_share": state.repeats.share, "items_shaky": state.told.shaky}),
             **self._inverse(),
             **found.details,
         }

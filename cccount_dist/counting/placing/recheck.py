@@ -65,7 +65,6 @@ class Recheck(Placing):
         self._wholes = np.empty(0, np.int64)
         self._factors: tuple[float, float] | None = None  # of "same" and "different" on the page that is being looked at
         self._tries: int | None = None  # pairs that were asked about, if that is what is going on
-        self._asked = (-1, -1)  # the latest of them
 
     def go_on(self, values: Sequence[Value] = ()) -> Wanted | Turn | None:
         if self._factors is not None:
@@ -143,19 +142,12 @@ class Recheck(Placing):
         if state.same_pair and (pair := _other_pair(state, part, whole)) is not None:
             item, others = pair
         state.rechecks += 1
-        self._asked = item, others
         return Wanted(item, (others,), f"{CONFIRM} split")
-
-    def _evidence(self, *, same: bool) -> float:
-        rates = self._state.rates
-        if rates.exact:
-            return _factor(self._state, same=same)
-        return self._state.evidence(*self._asked, same=same, rates=(rates.miss, rates.false_same))
 
     def _after_pair(self, value: Value) -> Wanted | None:
         part, whole, odds = self._part, int(self._wholes[0]), self._odds
         if value is not None:
-            odds[part, whole] *= self._evidence(same=value >= 0.5)
+            odds[part, whole] *= _factor(self._state, same=value >= 0.5)
             if value < 0.5:
                 self._state.clusters.set_apart(part, whole, 1)
         now = float(odds[part, whole] / (1.0 + odds[part].sum()))
@@ -226,13 +218,11 @@ def _odds(state: State) -> NDArray[np.float64]:
     different = _factor(state, same=False)
     paged = state.grid > 1 and not state.rates.exact
     first = state.rates.page_miss / (1.0 - state.rates.page_false) if paged else different
-    again = None if state.told is None or state.rates.exact else state.again()  # of a "different" about the same pair
     for part in np.flatnonzero(live).tolist():
         features, _ = state.looks.against(int(clusters.members[part, 0]), clusters)
         chance = state.probabilities(features, 0, state.shortcut.rule.floor if state.shortcut.rule.trusting else None)
         apart = clusters.apart[part, :count].astype(np.float64)
-        pairs = np.minimum(apart, clusters.held[part] * clusters.held[:count]) if again is not None else apart  # that differ
-        evidence = np.where(apart > 0, first * different ** (pairs - 1) * (again or 1.0) ** (apart - pairs), 1.0)
+        evidence = np.where(apart > 0, first * different ** (apart - 1), 1.0)
         row = chance / (1.0001 - chance) / clusters.born[part] * evidence
         numbers = np.arange(count)
         larger = live & ((sizes > sizes[part]) | ((sizes == sizes[part]) & (numbers < part)))

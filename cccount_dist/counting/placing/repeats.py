@@ -12,7 +12,6 @@ from scipy.special import bdtr
 
 _SUSPICIOUS = 0.01  # probability of so much agreement by chance
 _FEWEST = 5.0  # answers that should have differed on the very same pair, before anything is said
-_BELIEVED, _LIKE = 0.5, 4.0  # share of errors that repeat, as if it had been seen in so many answers that should have differed
 
 
 @dataclass(slots=True)
@@ -45,13 +44,6 @@ class Repeats:
             return 1.0
         share = self.same_expected / (self.same_expected + self.other_expected)
         return float(bdtr(self.same_differ, self.same_differ + self.other_differ, share))
-
-    @property
-    def share(self) -> float:
-        """Share of the wrong answers that come again: how much seldomer the very same pair differs than other members do."""
-        scale = (self.other_differ + _LIKE) / (self.other_expected + _LIKE)
-        kept = (self.same_differ + _LIKE * (1.0 - _BELIEVED)) / (self.same_expected * scale + _LIKE)
-        return max(0.0, 1.0 - kept)
 
     @property
     def suspicious(self) -> bool:

@@ -19,7 +19,6 @@ from cccount_dist.counting.placing.estimatedrates import Rates
 from cccount_dist.counting.placing.fast import Rule, Shortcut, look_back
 from cccount_dist.counting.placing.foundclusters import Clusters
 from cccount_dist.counting.placing.looks import Looks
-from cccount_dist.counting.placing.misleading import Told
 from cccount_dist.counting.placing.repeats import Repeats
 
 Value = float | None
@@ -90,9 +89,7 @@ class Placing(ABC):
 class State:
     """Everything that a placement reads and changes when it is its turn."""
 
-    def __init__(
-        self, looks: Looks, rates: Rates, grid: int, *, fast: Rule | None = None, same_pair: int = 0, misleading: bool = False
-    ) -> None:
+    def __init__(self, looks: Looks, rates: Rates, grid: int, *, fast: Rule | None = None, same_pair: int = 0) -> None:
         self.looks = looks
         self.rates = rates
         self.grid = grid
@@ -112,22 +109,9 @@ class State:
         self.merges = 0
         self.searched = 0.0  # drop of doubt by re-checks
         self.repeats = Repeats()
-        self.told = Told() if misleading else None  # what was said about each pair, if some may mislead everybody
         self.sequence: list[int] = []  # cluster of each item that was placed, in the random order …
         self.slots: list[int] = []  # … and the slot of that item
         self._next_refit = _FIRST_REFIT
-
-    def evidence(self, u: int, v: int, *, same: bool, rates: tuple[float, float]) -> float:
-        """What an answer about a pair does to the odds that it is the same; `rates`: of misses, and of false "same"."""
-        if self.told is not None:
-            return self.told.take(u, v, same=same, rates=rates, share=self.repeats.share)
-        miss, false_same = rates
-        return (1.0 - miss) / false_same if same else miss / (1.0 - false_same)
-
-    def again(self) -> float:
-        """Probability that a pair which misled somebody misleads the next one, too."""
-        share = 0.0 if self.told is None else self.repeats.share
-        return share + (1.0 - share) * self.rates.miss
 
     @property
     def drawn(self) -> int:
