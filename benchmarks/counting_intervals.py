@@ -1,9 +1,9 @@
 """Coverage and width of the interval of a count over many shapes of sizes: sampling of labels alone, no vectors and no errors.
 
-    python -m benchmarks.counting_intervals --runs 40 --write
+    python -m benchmarks.counting_intervals --runs 40
 
-Each row is a shape of sizes, drawn from until a share of its clusters is seen. `widest` goes from the lowest to the highest end of
-Chao's and of the posteriors under two priors; `one` is that of a single posterior from Chao's low end (`--parameter interval=one`).
+Each row is a shape of sizes, drawn from until a share of its clusters is seen. `widest` goes from the lowest to the highest end
+of Chao's and of the posteriors under two priors; `one` is that of a single posterior from Chao's low end (`interval=one`).
 `belief` is the width if sizes are believed to be about equal over that if they are believed to be very unequal.
 """
 
@@ -14,11 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.pasting import paste
-from benchmarks.stored import Runs, table
+from benchmarks.stored import Runs
 from cccount_dist.counting.richness import Richness, richness
 
-PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "counting.md"
 SEEN = (0.15, 0.3, 0.5, 0.7, 0.9)
 FIRST_SEED = 1000  # others chose the priors
 HEAD = ["sizes", "K", "n", "seen", "coverage, widest", "coverage, one", "width, widest", "width, one", "ratio", "belief"]
@@ -30,9 +28,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--results", type=Path, help="a file of finished runs, to go on with")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/evidence/counting.md")
     given = parser.parse_args()
-    runs, rows = Runs(given.results), []
+    runs, rows = Runs(given.results), [HEAD]
+    print(" | ".join(HEAD))
     coverage, ratios = [], []
     for name, sizes in shapes().items():
         for seen in SEEN:
@@ -50,16 +48,13 @@ def main() -> None:
     widest, one = np.mean(coverage, axis=0)
     rows.append(["all", "", "", "", f"{widest:.3f}", f"{one:.3f}", "", "", f"{np.mean(ratios):.2f}", ""])
     print(" | ".join(rows[-1]))
-    if given.write:
-        paste(PAGE, "intervals", ["", *table(HEAD, rows), ""])
 
 
 def run(sizes: Sizes, seen: float, seed: int) -> tuple[list[float], list[float], float]:
-    """Return the ends of the widest interval and of one posterior's, and the width under the one belief over that under the other."""
+    """Return the ends of the widest interval and of one posterior's, and what a belief does to the width."""
     labels = np.repeat(np.arange(len(sizes)), sizes)
-    drawn = np.random.default_rng((FIRST_SEED + seed, len(sizes), int(100 * seen))).permutation(labels)[
-        : items_until(sizes, seen)
-    ]
+    random = np.random.default_rng((FIRST_SEED + seed, len(sizes), int(100 * seen)))
+    drawn = random.permutation(labels)[: items_until(sizes, seen)]
     counts = np.unique(drawn, return_counts=True)[1]
     widest, one = (richness(counts, len(labels), LEVEL, one=one) for one in (False, True))
     return [widest.low, widest.high], [one.low, one.high], _belief(one)
