@@ -22,6 +22,7 @@ INDEX = {
     "counting": Benchmark(("--sets", "digits", "--runs", "2", "--efforts", "0.1"), COUNTED),
     "counting_baselines": Benchmark(("--sets", "digits", "--runs", "1"), COUNTED),
     "counting_heldout": Benchmark(("--to", "made-sets"), ("att_faces_112x92", "omniglot_hog")),
+    "counting_intervals": Benchmark(("--runs", "1")),
     "counting_scale": Benchmark(("--items", "2000", "--answers", "200")),
     "counting_skipping": Benchmark(("--sets", "blank", "--runs", "1"), COUNTED),
     "crowd": Benchmark(("--questions", "200", "--seeds", "2")),

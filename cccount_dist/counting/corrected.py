@@ -39,15 +39,11 @@ def corrected(
     fewer = max(len(clusters) - len(counts), 0)  # parts of others that a person has found meanwhile
     splits = max(result.details.get("false_splits", 0.0) - fewer, 0.0)
     unplaced = int(result.details.get("items_set_aside", 0.0))
-    found = richness(counts, items, result.level, false_splits=splits, unplaced=unplaced)
+    one = "if_equal" in result.details  # what was said of each belief: the interval is that of one posterior
+    found = richness(counts, items, result.level, false_splits=splits, unplaced=unplaced, one=one)
     values, times = np.unique(counts, return_counts=True)
-    ways = {
-        **dict(zip(("chao", "chao_low", "chao_high"), found.chao, strict=True)),
-        **dict(zip(("mixture", "mixture_low", "mixture_high"), found.mixture, strict=True)),
-    }
     details = {name: value for name, value in result.details.items() if not name.startswith("inverse")} | {
-        "stop_low": found.stop[0], "stop_high": found.stop[1], "false_splits": splits,
-        "clusters_found": max(len(counts) - splits, 1.0), **ways,
+        "false_splits": splits, "clusters_found": max(len(counts) - splits, 1.0), **found.details,
     }  # fmt: skip
     return replace(
         result,

@@ -73,6 +73,7 @@ def _started_placing(given: Mapping[str, Scalar], start: Start) -> Mapping[str, 
         "wrong_answers": "none" if start.simulated and not start.error_rate else "estimate",
         "lanes": 1 if start.simulated else LANES,
         "space": "sharp",
+        "interval": "one",
     }
     if not start.simulated or start.error_rate:  # who was wrong about two pictures is wrong about them again
         defaults["same_pair"] = TWICE

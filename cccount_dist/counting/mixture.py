@@ -14,6 +14,7 @@ about 10 MB and is made once for each n; a posterior takes some milliseconds, so
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,10 @@ EQUAL = 0.3  # spreads below are about equal sizes
 EQUAL_SHARE, PRIOR_SPREAD = 0.3, 0.8
 UNEQUAL_MEAN, UNEQUAL_DEVIATION = 0.7, 0.45
 ESTIMATE_SHARE, CLEARLY_MEAN, CLEARLY_DEVIATION = 0.4, 0.95, 0.35
+# Beliefs about sizes for the interval of one posterior, with one third each: about equal; unequal, as above; very unequal, as in
+# real censuses, in which animals that were seen once stand beside some that were seen hundreds of times.
+VERY_MEAN, VERY_DEVIATION = 1.3, 0.5
+USUAL_SIZE, USUAL_FACTOR = 12.0, 2.0  # the mean size, loosely: the deviation of its logarithm, so nearly all within 0.2 to 600
 _NEGLIGIBLE = 1e-7  # posterior weight of a grid point that is left out
 _MOST_LOST = 0.9  # of the items that should have matched, if none did
 _SMALL, _FOLLOWED = 12, 48  # with false splits: counts up to the first are followed, each from true counts up to the second
@@ -46,6 +51,7 @@ class SizeTable:
     weights: Floats  # (rows, s)
     clusters: Floats  # (rows,) λ
     log_priors: tuple[Floats, Floats, Floats]  # (rows,) each
+    log_beliefs: tuple[Floats, Floats, Floats, Floats]  # (rows,) each, in the order of `Beliefs`
 
 
 @lru_cache(maxsize=4)
@@ -63,19 +69,42 @@ def size_table(items: int) -> SizeTable:
     mean = weights @ sizes
     step = np.gradient(SPREADS)
     equal = _shares((SPREADS < EQUAL).astype(np.float64))
-    half_normal = _shares(np.exp(-0.5 * (SPREADS / PRIOR_SPREAD) ** 2) * step)
-    unequal = _shares(np.exp(-0.5 * ((SPREADS - UNEQUAL_MEAN) / UNEQUAL_DEVIATION) ** 2) * step)
-    clearly = _shares(np.exp(-0.5 * ((SPREADS - CLEARLY_MEAN) / CLEARLY_DEVIATION) ** 2) * step)
+    half_normal, unequal, clearly, very = (
+        _shares(np.exp(-0.5 * ((SPREADS - middle) / deviation) ** 2) * step)
+        for middle, deviation in (
+            (0.0, PRIOR_SPREAD),
+            (UNEQUAL_MEAN, UNEQUAL_DEVIATION),
+            (CLEARLY_MEAN, CLEARLY_DEVIATION),
+            (VERY_MEAN, VERY_DEVIATION),
+        )
+    )
     wide = EQUAL_SHARE * equal + (1 - EQUAL_SHARE) * half_normal
     either = ESTIMATE_SHARE * equal + (1 - ESTIMATE_SHARE) * clearly
     # Flat in log K = log n - log E[S], whatever the steps of the grid are.
     flat = np.log(np.maximum(np.gradient(np.log(mean), axis=1), 1e-12))
     first, second, third = ((np.log(np.concatenate([prior, prior]))[:, None] + flat).ravel() for prior in (wide, unequal, either))
-    return SizeTable(sizes, weights.reshape(-1, len(sizes)), (items / mean).ravel(), (first, second, third))
+    usual = flat - 0.5 * ((np.log(mean) - np.log(USUAL_SIZE)) / USUAL_FACTOR) ** 2
+    alike, different, widely, any_of_them = (
+        (np.log(np.concatenate([prior, prior]) + 1e-300)[:, None] + usual).ravel()
+        for prior in (equal, unequal, very, (equal + unequal + very) / 3)
+    )
+    clusters = (items / mean).ravel()
+    return SizeTable(
+        sizes, weights.reshape(-1, len(sizes)), clusters, (first, second, third), (alike, different, widely, any_of_them)
+    )
 
 
 def _shares(weights: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
+
+
+class Beliefs(NamedTuple):
+    """Posteriors if sizes are believed to be about equal, unequal, or very unequal; and if each of these is as likely."""
+
+    equal: "Posterior"
+    unequal: "Posterior"
+    very_unequal: "Posterior"
+    any: "Posterior"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,25 +201,35 @@ class Likelihood:
         return np.concatenate(parts, axis=1)
 
 
+Cases = Sequence[tuple[float, int]]  # (weight, how many of the clusters seen are parts of others)
+
+
 def mixture_posteriors(
-    counts: NDArray[np.int64], items: int, cases: Sequence[tuple[float, int]] = ((1.0, 0),)
+    counts: NDArray[np.int64], items: int, cases: Cases = ((1.0, 0),)
 ) -> tuple[Posterior, Posterior, Posterior]:
     """Return the posterior of the number of clusters under each of the three priors: two for the interval, one for the estimate.
 
-    Parameters
-    ----------
-    counts : drawn items of each cluster seen
-    cases : (weight, how many of the clusters seen are parts of others)
+    `counts` are the drawn items of each cluster seen.
     """
+    first, second, third = _posteriors(counts, items, cases, size_table(items).log_priors)
+    return first, second, third
+
+
+def believed(counts: NDArray[np.int64], items: int, cases: Cases = ((1.0, 0),)) -> tuple[Beliefs, Posterior]:
+    """Return the posterior under each belief about sizes, and the one for the estimate."""
     table = size_table(items)
-    likelihood = Likelihood(table, counts, items)
+    equal, unequal, very_unequal, any_of_them, estimate = _posteriors(
+        counts, items, cases, (*table.log_beliefs, table.log_priors[2])
+    )
+    return Beliefs(equal, unequal, very_unequal, any_of_them), estimate
+
+
+def _posteriors(counts: NDArray[np.int64], items: int, cases: Cases, priors: Sequence[Floats]) -> list[Posterior]:
+    likelihood = Likelihood(size_table(items), counts, items)
     logs = [np.log(weight) + likelihood.log(number) for weight, number in cases]
     seen = [float(len(counts) - number) for _, number in cases]
     most = float(items - int(counts.sum()) + len(counts))
-    first, second, third = (
-        _posterior(seen, [log + prior for log in logs], likelihood.unseen, most) for prior in table.log_priors
-    )
-    return first, second, third
+    return [_posterior(seen, [log + prior for log in logs], likelihood.unseen, most) for prior in priors]
 
 
 def _posterior(seen: list[float], logs: list[Floats], unseen: Floats, most: float) -> Posterior:

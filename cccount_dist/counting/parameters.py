@@ -64,6 +64,12 @@ class PlacingParameters(_Parameters):
     same_pair: Annotated[
         int, Option("How often the very same pair may be asked, in all; 0: as often as it helps.", least=0, absent=0)
     ] = 0
+    interval: Annotated[
+        str,
+        Option(
+            "The interval: the widest of three ways to count, or of one posterior.", choices=("widest", "one"), absent="widest"
+        ),
+    ] = "widest"
 
 
 _RATIO = Option("M = ratio · N^((1 - alpha)/alpha): pairs for each anchor, beside the number of anchors.", above=0.0)

@@ -1,23 +1,28 @@
 """How many clusters there are in all, given how many items of each were drawn: Chao's bound and the size mixture together.
 
 With few matches only K / (1 + CV²) is identified, not the spread CV of the sizes: Chao is low on long tails, the mixture high on
-equal sizes. So the interval is the union of both; the estimate is the mixture's. Some milliseconds, O(1) memory.
+equal sizes. So the widest interval is the union of both; the estimate is the mixture's. The interval of one posterior believes
+that sizes are about equal, unequal or very unequal, each with one third. Its width is nearly all above, so of what may be missed
+a tenth lies below; there Chao's low end guards it, too, which holds for sizes that no family of the mixture has. It says what
+each belief alone would give. Some milliseconds, O(1) memory.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
 from cccount_dist.counting.chao import Interval, chao_without_replacement
-from cccount_dist.counting.mixture import Posterior, mixture_posteriors
+from cccount_dist.counting.mixture import Posterior, believed, mixture_posteriors
 
 Counts = NDArray[np.int64]
 _SHAPE = 4.0  # the number of false splits is known up to a factor: gamma with coefficient of variation 1/2
 _CASES, _TAIL = 9, 0.01  # numbers of false splits that are followed; those beyond the tails count with the outermost
 LOOKS = 3  # what looking again and again until the interval is narrow costs: as much as so many independent looks
 _NONE = 0.01  # fewer expected false splits than this are none
+_BELOW = 0.1  # of what the interval of one posterior may miss
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +35,21 @@ class Richness:
     chao: Interval
     mixture: Interval
     stop: tuple[float, float]  # a wider interval, for whoever stops because of its width
+    beliefs: Mapping[str, Interval] = field(default_factory=dict)  # of one posterior: what each belief alone would give
+
+    @property
+    def details(self) -> dict[str, float]:
+        """What each way says, by its name."""
+        ways = {"chao": self.chao, "mixture": self.mixture, **self.beliefs}
+        ends = {
+            f"{way}{end}": said for way, three in ways.items() for end, said in zip(("", "_low", "_high"), three, strict=True)
+        }
+        return {"stop_low": self.stop[0], "stop_high": self.stop[1], **ends}
 
 
-def richness(counts: Counts, items: int, level: float, *, false_splits: float = 0.0, unplaced: int = 0) -> Richness:
+def richness(
+    counts: Counts, items: int, level: float, *, false_splits: float = 0.0, unplaced: int = 0, one: bool = False
+) -> Richness:
     """Return the number of clusters among `items` items.
 
     Parameters
@@ -40,30 +57,33 @@ def richness(counts: Counts, items: int, level: float, *, false_splits: float = 
     counts : drawn items of each cluster seen
     false_splits : how many of the clusters seen are expected to be parts of others, because of wrong answers
     unplaced : drawn items that nobody could place; the interval allows for all of them in one cluster seen, or each in its own
+    one : give the interval of one posterior, not the widest of all
 
     >>> found = richness(np.array([1, 1, 2, 2, 3, 3, 4, 5]), 500, 0.95)
     >>> found.low <= found.estimate <= found.high
     True
     """
-    found = _richness(counts, items, level, false_splits)
+    found = _richness(counts, items, level, false_splits, one=one)
     if not unplaced:
         return found
     joined = counts.copy()
     joined[int(np.argmax(joined))] += unplaced
     alone = np.concatenate([counts, np.ones(unplaced, np.int64)])
-    others = [_richness(case, items, level, false_splits) for case in (joined, alone)]
+    others = [_richness(case, items, level, false_splits, one=one) for case in (joined, alone)]
     low, high = min(found.low, *(o.low for o in others)), max(found.high, *(o.high for o in others))
     stop = min(found.stop[0], *(o.stop[0] for o in others)), max(found.stop[1], *(o.stop[1] for o in others))
-    return Richness(found.estimate, low, high, found.chao, found.mixture, stop)
+    return replace(found, low=low, high=high, stop=stop)
 
 
-def _richness(counts: Counts, items: int, level: float, false_splits: float) -> Richness:
+def _richness(counts: Counts, items: int, level: float, false_splits: float, *, one: bool) -> Richness:
     if int(counts.sum()) >= items and false_splits < _NONE:
         seen = float(len(counts))
         return Richness(seen, seen, seen, (seen, seen, seen), (seen, seen, seen), (seen, seen))
     cases = split_cases(len(counts), false_splits)
-    posteriors = mixture_posteriors(counts, items, cases)
     taken_back = [(weight, without_smallest(counts, number)) for weight, number in cases]
+    if one:
+        return _of_one(counts, items, level, cases, taken_back)
+    posteriors = mixture_posteriors(counts, items, cases)
     chao, mixture = _intervals(taken_back, posteriors, items, level)
     wide_chao, wide_mixture = _intervals(taken_back, posteriors, items, 1.0 - (1.0 - level) / LOOKS)
     low, high = min(chao[1], mixture[1]), max(chao[2], mixture[2])
@@ -75,13 +95,44 @@ def _intervals(
     cases: list[tuple[float, Counts]], posteriors: tuple[Posterior, Posterior, Posterior], items: int, level: float
 ) -> tuple[Interval, Interval]:
     """Chao's interval, over all cases of what was seen, and the mixture's, over two priors, with the third one's estimate."""
-    chaos = [chao_without_replacement(case, items, level) for _, case in cases]
-    likeliest = int(np.argmax([weight for weight, _ in cases]))
-    chao = (chaos[likeliest][0], min(c[1] for c in chaos), max(c[2] for c in chaos))
+    chao = _chao(cases, items, level)
     tail = (1.0 - level) / 2
     first, second, third = posteriors
     low, high = min(p.quantile(tail) for p in (first, second)), max(p.quantile(1.0 - tail) for p in (first, second))
     return chao, (third.estimate(), low, high)
+
+
+def _chao(cases: list[tuple[float, Counts]], items: int, level: float) -> Interval:
+    chaos = [chao_without_replacement(case, items, level) for _, case in cases]
+    likeliest = int(np.argmax([weight for weight, _ in cases]))
+    return chaos[likeliest][0], min(c[1] for c in chaos), max(c[2] for c in chaos)
+
+
+def _of_one(
+    counts: Counts, items: int, level: float, cases: list[tuple[float, int]], taken_back: list[tuple[float, Counts]]
+) -> Richness:
+    """The interval of one posterior, from Chao's low end if that is lower (both ends of Chao's together err twice as often)."""
+    beliefs, for_estimate = believed(counts, items, cases)
+    estimate = for_estimate.estimate()
+    chao = _chao(taken_back, items, level)
+    no_pairs = not np.any(counts == 2)  # then no size is known, and Chao's high end is the one that allows for it
+
+    def interval(missed: float) -> tuple[float, float]:
+        low = min(_chao(taken_back, items, 1.0 - 2.0 * missed)[1], beliefs.any.quantile(_BELOW * missed))
+        high = beliefs.any.quantile(1.0 - (1.0 - _BELOW) * missed)
+        return low, max(high, _chao(taken_back, items, 1.0 - missed)[2]) if no_pairs else high
+
+    low, high = interval(1.0 - level)
+    alone = {
+        "if_equal": beliefs.equal,
+        "if_unequal": beliefs.unequal,
+        "if_very_unequal": beliefs.very_unequal,
+    }
+    tail = (1.0 - level) / 2
+    said = {name: (one.estimate(), one.quantile(tail), one.quantile(1.0 - tail)) for name, one in alone.items()}
+    mixture = estimate, beliefs.any.quantile(tail), beliefs.any.quantile(1.0 - tail)
+    estimate = min(max(estimate, low), high)
+    return Richness(estimate, low, high, chao, mixture, interval((1.0 - level) / LOOKS), said)
 
 
 def split_cases(seen: int, false_splits: float) -> list[tuple[float, int]]:

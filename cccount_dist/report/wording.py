@@ -233,7 +233,14 @@ def verdict(value: float | None) -> str:
     return known.get(value) or f"rated {value:.3g}"
 
 
-WAYS = {"chao": "Chao's bound", "mixture": "size mixture", "inverse": "inverse sampling"}
+WAYS = {
+    "chao": "Chao's bound",
+    "mixture": "size mixture",
+    "if_equal": "… if sizes are about equal",
+    "if_unequal": "… if they are unequal",
+    "if_very_unequal": "… if they are very unequal",
+    "inverse": "inverse sampling",
+}
 
 
 def method(settings: Settings) -> tuple[str, str]:

@@ -179,7 +179,9 @@ def make_plan(method: str, options: BenchmarkOptions, *, page_cost: float = 3.0)
     """Turn what was typed into a plan. Without noise a method is told that answers are right, with noise to estimate rates."""
     rates, parts = _numbers("--noise", options.noise), _numbers("--efforts", options.efforts)
     told = options.wrong_answers or ("estimate" if any(rates) else "none")
-    given: dict[str, Scalar] = {"grid": options.grid, "wrong_answers": told, "search": options.search, "space": "sharp"}
+    given: dict[str, Scalar] = {
+        "grid": options.grid, "wrong_answers": told, "search": options.search, "space": "sharp", "interval": "one",
+    }  # fmt: skip
     found, named = counting_method(method), named_values(options.parameter)
     methods = [counting_method(name) for name in options.methods.split(",")]
     for name in named:

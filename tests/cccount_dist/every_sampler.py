@@ -132,6 +132,7 @@ _MORE_COUNTS: dict[str, dict[str, Scalar]] = {
     "grid": {"grid": 8},
     "estimate": {"wrong_answers": "estimate"},
     "twice": {"wrong_answers": "estimate", "same_pair": 2, "grid": 4},
+    "one-posterior": {"interval": "one"},
     "rates": {"wrong_answers": "0.04,0.02", "grid": 4},
     "fast": {"search": "fast"},
     "sharp": {"space": "sharp"},

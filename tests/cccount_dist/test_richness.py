@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy.stats import binom, gamma, lognorm, nbinom, norm, poisson
 
 from cccount_dist.counting import mixture
 from cccount_dist.counting.chao import chao_without_replacement
 from cccount_dist.counting.mixture import Likelihood, mixture_posteriors, size_table
 from cccount_dist.counting.richness import richness, split_cases, without_smallest
+from tests.cccount_dist.samplers import enough
 
 COUNTS = np.array([1, 1, 1, 1, 2, 2, 3, 5, 8])
 
@@ -110,14 +112,19 @@ def test_the_estimate_has_the_smallest_expected_relative_error_if_small_numbers_
 
 @settings(max_examples=30, deadline=None)
 @given(
-    counts=st.lists(st.integers(1, 12), min_size=1, max_size=30), more=st.integers(0, 500), false=st.sampled_from([0.0, 0.5, 4.0])
+    counts=st.lists(st.integers(1, 12), min_size=1, max_size=30),
+    more=st.integers(0, 500),
+    false=st.sampled_from([0.0, 0.5, 4.0]),
+    one=st.booleans(),
 )
-def test_an_estimate_lies_in_its_interval_and_within_what_is_possible(counts: list[int], more: int, false: float) -> None:
+def test_an_estimate_lies_in_its_interval_and_within_what_is_possible(
+    counts: list[int], more: int, false: float, *, one: bool
+) -> None:
     array = np.array(counts)
     items = int(array.sum()) + more
     if items < 2:
         return
-    found = richness(array, items, 0.95, false_splits=false)
+    found = richness(array, items, 0.95, false_splits=false, one=one)
     assert 1.0 <= found.low <= found.estimate <= found.high <= len(counts) + more
     if false == 0.0:
         assert found.low >= len(counts)
@@ -165,3 +172,46 @@ def test_the_gamma_half_of_the_sizes_is_a_gamma() -> None:
     shares = np.diff(gamma.cdf([*np.arange(1.5, 50.0), np.inf], 1 / spread**2, scale=np.exp(location) * spread**2), prepend=0.0)
     shares = (shares + 1e-14) / (shares + 1e-14).sum()
     assert table.weights[first] == pytest.approx(shares, abs=1e-12)
+
+
+def drawn_from(sizes: tuple[int, ...], items: int, seed: int) -> NDArray[np.int64]:
+    labels = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(sizes)), sizes))[:items]
+    return np.asarray(np.unique(labels, return_counts=True)[1])
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [(10,) * 30, tuple(max(1, int(120 / rank)) for rank in range(1, 61)), (1,) * 120, (280, *(1,) * 20), (200,)],
+    ids=["balanced", "long tail", "singletons only", "one giant cluster", "one cluster"],
+)
+def test_the_interval_of_one_posterior_covers_whatever_the_sizes(sizes: tuple[int, ...]) -> None:
+    runs, held = 40, 0
+    for seed in range(runs):
+        found = richness(drawn_from(sizes, 40, seed), sum(sizes), 0.95, one=True)
+        held += found.low <= len(sizes) <= found.high
+    assert held >= enough(runs, 0.95)
+
+
+def test_the_interval_of_one_posterior_is_narrower_where_sizes_are_equal() -> None:
+    sizes, runs = (16,) * 100, 24
+    both = [[richness(drawn_from(sizes, 100, seed), 1600, 0.95, one=one) for one in (False, True)] for seed in range(runs)]
+    widths = np.array([[found.high - found.low for found in pair] for pair in both])
+    assert np.median(widths[:, 1]) < 0.9 * np.median(widths[:, 0])
+    assert sum(one.low <= 100 <= one.high for _, one in both) >= enough(runs, 0.95)
+    assert all(one.estimate == pytest.approx(widest.estimate) for widest, one in both if one.low <= widest.estimate <= one.high)
+
+
+def test_one_posterior_says_what_each_belief_about_sizes_would_give() -> None:
+    found = richness(COUNTS, 300, 0.95, one=True)
+    widths = [high - low for _, low, high in found.beliefs.values()]
+    assert list(found.beliefs) == ["if_equal", "if_unequal", "if_very_unequal"]
+    assert widths == sorted(widths)
+    assert found.details["if_equal_low"] == found.beliefs["if_equal"][1]
+    assert richness(COUNTS, 300, 0.95).beliefs == {}
+
+
+def test_the_interval_of_one_posterior_holds_at_least_its_level_of_it() -> None:
+    found, (beliefs, _) = richness(COUNTS, 300, 0.95, one=True), mixture.believed(COUNTS, 300)
+    assert beliefs.any.cumulative(found.high) - beliefs.any.cumulative(found.low - 1) >= 0.95
+    assert found.stop[0] <= found.low
+    assert found.stop[1] >= found.high

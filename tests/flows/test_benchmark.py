@@ -44,7 +44,7 @@ def test_a_plan_is_made_from_what_was_typed() -> None:
     plan = make_plan("placing", BenchmarkOptions(efforts="0.1,1", noise="0.08,0.02", grid=24, search="full"))
     assert plan.noise == (0.08, 0.02)
     assert plan.efforts == (0.1, 1.0)
-    assert plan.parameters == {"grid": 24, "wrong_answers": "estimate", "search": "full", "space": "sharp"}
+    assert plan.parameters == {"grid": 24, "wrong_answers": "estimate", "search": "full", "space": "sharp", "interval": "one"}
     assert make_plan("inverse", BenchmarkOptions(efforts="1", noise="0", search="full")).parameters == {}
     with pytest.raises(InputError, match="--noise takes numbers"):
         make_plan("placing", BenchmarkOptions(efforts="1", noise="much", search="full"))

@@ -26,4 +26,5 @@ def build_placing(inputs: CountingInputs, given: PlacingParameters) -> PlacingSa
         earlier=inputs.earlier,
         same_pair=given.same_pair,
         likely=given.ahead == "likely",
+        one_posterior=given.interval == "one",
     )

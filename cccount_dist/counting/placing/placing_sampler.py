@@ -57,6 +57,7 @@ class PlacingSampler:
     same_pair : how often the very same pair may be asked about; confirmations then show other members as long as there are
         any; 0: as often as it helps
     likely : of all items under way, ask what is needed most likely (`ahead.py`), and not one question about each of them
+    one_posterior : give the interval of one posterior, not the widest of three ways to count (`richness.py`)
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class PlacingSampler:
         earlier: Sequence[int] = (),
         same_pair: int = 0,
         likely: bool = False,
+        one_posterior: bool = False,
     ) -> None:
         if not 1 <= grid <= LARGEST_PAGE:
             raise InputError(f"a page shows 1 to {LARGEST_PAGE} clusters, not {grid}")
@@ -92,7 +94,7 @@ class PlacingSampler:
         self._order = population.to_items(random_order(seed, population.items, earlier))
         self._vectors, self._mean_square, self._sharp, self._local = vectors, mean_square, sharp, local
         self._grid, self._rates, self._lanes, self._fast, self._same_pair = grid, rates, lanes, fast, same_pair
-        self._trusting = trusting
+        self._trusting, self._one_posterior = trusting, one_posterior
         self._likely = likely and lanes > 1
         self._answers: dict[Key, Value] = {}
         self._keys: list[Key] = []  # of each question asked
@@ -273,12 +275,11 @@ class PlacingSampler:
         if not len(counts) or state.placed < 2:
             return CountResult(None, 1.0, float(self._items), self._level, state.placed, self._answered)
         splits = false_splits(state)
-        found = richness(counts, self._items, self._level, false_splits=splits, unplaced=len(state.doubtful))
+        unplaced = len(state.doubtful)
+        found = richness(counts, self._items, self._level, false_splits=splits, unplaced=unplaced, one=self._one_posterior)
         details = {
             "items_placed": float(state.placed),
             "items_set_aside": float(len(state.doubtful)),
-            "stop_low": found.stop[0],
-            "stop_high": found.stop[1],
             "false_splits": splits,
             "clusters_found": max(len(counts) - splits, 1.0),
             "skipped": float(state.shortcut.skipped),
@@ -292,8 +293,7 @@ class PlacingSampler:
             "repeats_other_pair_expected": state.repeats.other_expected,
             "repeating_errors": float(state.repeats.suspicious),
             **self._inverse(),
-            **dict(zip(("chao", "chao_low", "chao_high"), found.chao, strict=True)),
-            **dict(zip(("mixture", "mixture_low", "mixture_high"), found.mixture, strict=True)),
+            **found.details,
         }
         unsure = max(state.shortcut.skipped - state.merges, 0)  # may be parts: not asked about all others
         certain = float(len(counts) - unsure)
