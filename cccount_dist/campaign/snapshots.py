@@ -159,7 +159,8 @@ class SamplerSnapshots:
             self._stored, self._anew, self._work = (answers, rounds), False, 0.0
 
     def _thawed(self, document: Mapping[str, Any]) -> Sampler[Any]:
-        frozen = unpacked(document[BLOBS], document[SUMS], self._folder.snapshots.blob, self._lying)
+        stored = self._folder.snapshots
+        frozen = unpacked(document[BLOBS], document[SUMS], stored.blob, self._lying, stored.blob_into)
         sampler: Sampler[Any] = thaw(frozen, self._given, self._rooms)
         return sampler
 

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from cccount_dist.clustering.distance import dot
-from cccount_dist.clustering.evidence.bounds import most_product, rest_of
+from cccount_dist.clustering.evidence.bounds import most_product, write_roughly
 from cccount_dist.clustering.evidence.kernels import OPTIONS, longer, root
 
 LARGE = 0.1  # share of all pairs inside blocks from which a merge counts as large
@@ -42,12 +42,12 @@ def features(link, product, size_a, size_b, square_a, square_b, far, unit):
 
 
 @njit(**OPTIONS)
-def _log_odds(a, b, link, said, least, size, total, square, low, rest, weight, theta, far, unit):
+def _log_odds(a, b, link, said, least, size, total, square, rough, reach, weight, theta, far, unit):
     """Return the log-odds of two units with what the answers say; minus infinity if they are at most `least`.
 
     A larger product never makes them smaller, rounding included: the weight of closeness is positive (`logistic.py`).
     """
-    product = most_product(low[a], rest[a], low[b], rest[b])
+    product = most_product(rough[a], reach[a], rough[b], reach[b])
     f1, f2, f3 = features(link, product, size[a], size[b], square[a], square[b], far, unit)
     z = weight[0] + weight[1] * f1 + weight[2] * f2 + weight[3] * f3 - theta
     if z + said <= least:
@@ -123,12 +123,12 @@ def _held_back(evidence, pairs, within, caution):
 
 @njit(**OPTIONS)
 def agglomerate(
-    first, second, link, evidence, known, glued, size, total, square, low, rest, weight, theta, caution, far, unit, margin
+    first, second, link, evidence, known, glued, size, total, square, rough, reach, weight, theta, caution, far, unit, margin
 ):
-    """Merge units. `size`, `total`, `square`, `low` and `rest` are changed in place.
+    """Merge units. `size`, `total`, `square`, `rough` and `reach` are changed in place.
 
     Parameters: pairs of units (`first` < `second`) with link and evidence; the features `known` (K, 4) of the first K of them;
-    merges that are made first; `low` and `rest` of the units' sums, see `split`; the model's weights and so on.
+    merges that are made first; `rough` and `reach` of the units' sums, see `roughly`; the model's weights and so on.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def agglomerate(
                     z = weight[0] + weight[1] * known[p, 1] + weight[2] * known[p, 2] + weight[3] * known[p, 3] - theta
                     z += said
                 else:
-                    z = _log_odds(a, b, link[p], said, least, size, total, square, low, rest, weight, theta, far, unit)
+                    z = _log_odds(a, b, link[p], said, least, size, total, square, rough, reach, weight, theta, far, unit)
                 if z > least:
                     z2 = z - _held_back(e, size[a] * size[b], within, caution)
                     (heap if z2 > least else waiting).append((-z2, a, b, 0, 0, e))
@@ -176,7 +176,7 @@ def agglomerate(
                     continue
                 e = evidences[p]
                 said = min(e, 0.0) if phase == 0 else e
-                z = _log_odds(x, y, links[p], said, least, size, total, square, low, rest, weight, theta, far, unit)
+                z = _log_odds(x, y, links[p], said, least, size, total, square, rough, reach, weight, theta, far, unit)
                 if z > least:
                     a, b = min(x, y), max(x, y)
                     z2 = z - _held_back(e, size[a] * size[b], within, caution)
@@ -226,8 +226,7 @@ def agglomerate(
             size[a] += size[b]
             square[a] += square[b]
             total[a] += total[b]
-            low[a] += low[b]
-            rest[a] = rest_of(total[a], low[a])
+            write_roughly(total[a], rough[a], reach[a])
             count = 0
             for x in (a, b):
                 for p in range(start[x], start[x] + length[x]):
@@ -255,7 +254,7 @@ def agglomerate(
                             left_to_say = 0.0
                 e = evidences[p]
                 said = min(e, 0.0) if phase == 0 else e
-                z = _log_odds(a, y, links[p], said, least, size, total, square, low, rest, weight, theta, far, unit)
+                z = _log_odds(a, y, links[p], said, least, size, total, square, rough, reach, weight, theta, far, unit)
                 if z > least:
                     u, v = min(a, y), max(a, y)
                     z2 = z - _held_back(e, size[a] * size[y], within, caution)

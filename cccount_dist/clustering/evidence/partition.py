@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.clustering.evidence.agglomerate import CAUTION, MARGIN, agglomerate, pair_features
-from cccount_dist.clustering.evidence.bounds import directions, split
+from cccount_dist.clustering.evidence.bounds import roughly
 from cccount_dist.clustering.evidence.bridges import bridges
 from cccount_dist.clustering.evidence.logistic import Model
 from cccount_dist.clustering.evidence.loops import held_by, laid_out, shared, spoken_for, staying
@@ -105,7 +105,6 @@ class Builder:
     def __init__(self, micro: Micro, *, caution: float = CAUTION) -> None:
         self.micro = micro
         self.caution = caution
-        self._along = directions(micro.total)
         # All pairs of each micro-cluster, so that one that is dissolved finds its partners.
         both = np.concatenate([micro.first, micro.second])
         number = np.tile(np.arange(len(micro.first), dtype=np.int32), 2)
@@ -221,10 +220,10 @@ class Builder:
     ) -> Partition:  # fmt: skip
         """Merge units, whose arrays belong to the new partition from now on."""
         size, total, square = units.size, units.total, units.square
-        low, rest = split(total, self._along)
+        rough, reach = roughly(total)
         made, numbers, unit_in, first, second, link, evidence, known = agglomerate(
             pairs.first, pairs.second, pairs.link, pairs.evidence, pairs.features, glued,
-            size, total, square, low, rest, model.weight, theta, self.caution, self.micro.far, self.micro.unit, MARGIN,
+            size, total, square, rough, reach, model.weight, theta, self.caution, self.micro.far, self.micro.unit, MARGIN,
         )  # fmt: skip
         heads = units.order[units.start[:-1]]
         order, start, halves = laid_out(made, units.order, units.start)
