@@ -16,7 +16,7 @@ from numba import njit
 
 from cccount_dist.clustering.distance import dot
 from cccount_dist.clustering.evidence.bounds import most_product, write_roughly
-from cccount_dist.clustering.evidence.kernels import OPTIONS, longer, root
+from cccount_dist.clustering.evidence.kernels import OPTIONS, longer
 
 LARGE = 0.1  # share of all pairs inside blocks from which a merge counts as large
 CAUTION = 2.5  # log-odds that a large merge without an answer needs in addition
@@ -138,7 +138,8 @@ def agglomerate(
     units = len(size)
     start, length, partner, links, evidences = _rows(units, first, second, link, evidence)
     end = 2 * len(first)
-    parent = np.arange(units)
+    unit_in = np.arange(units)  # the unit that each one is in now
+    following, last = np.full(units, -1, np.int64), np.arange(units)  # of those that are in one unit
     version = np.zeros(units, np.int64)
     place = np.full(units, -1, np.int64)
     merges = np.empty((units, 2), np.int64)
@@ -169,7 +170,7 @@ def agglomerate(
         for x in range(units):
             if version[x] <= 0:
                 continue
-            _tidy(x, start, length, partner, links, evidences, parent, place)
+            _tidy(x, start, length, partner, links, evidences, unit_in, place)
             for p in range(start[x], start[x] + length[x]):
                 y = partner[p]
                 if not _reports(x, y, version):
@@ -209,7 +210,7 @@ def agglomerate(
                 partner, links, evidences = longer(partner, room), longer(links, room), longer(evidences, room)
             between, e = 0.0, 0.0
             for p in range(start[a], start[a] + length[a]):
-                if root(parent, partner[p]) == b:
+                if unit_in[partner[p]] == b:
                     between += links[p]
                     e += evidences[p]
             f1, f2, f3 = features(between, dot(total[a], total[b]), size[a], size[b], square[a], square[b], far, unit)
@@ -220,7 +221,12 @@ def agglomerate(
             numbers[made, 4], numbers[made, 5], numbers[made, 6], numbers[made, 7] = 1.0, f1, f2, f3
             made += 1
             within += size[a] * size[b]
-            parent[b] = a
+            inside = b
+            while inside >= 0:
+                unit_in[inside] = a
+                inside = following[inside]
+            following[last[a]] = b
+            last[a] = last[b]
             version[a] += 1
             version[b] = -1
             size[a] += size[b]
@@ -230,7 +236,7 @@ def agglomerate(
             count = 0
             for x in (a, b):
                 for p in range(start[x], start[x] + length[x]):
-                    y = root(parent, partner[p])
+                    y = unit_in[partner[p]]
                     if y == a:
                         continue
                     if place[y] < 0:
@@ -249,7 +255,7 @@ def agglomerate(
                 if evidences[p] != 0.0:  # the other one's row says the same
                     left_to_say = evidences[p]
                     for other in range(start[y], start[y] + length[y]):
-                        if root(parent, partner[other]) == a:
+                        if unit_in[partner[other]] == a:
                             evidences[other] = left_to_say
                             left_to_say = 0.0
                 e = evidences[p]
@@ -269,7 +275,7 @@ def agglomerate(
         left += version[first[p]] == 0 and version[second[p]] == 0
     for x in range(units):
         if version[x] > 0:
-            _tidy(x, start, length, partner, links, evidences, parent, place)
+            _tidy(x, start, length, partner, links, evidences, unit_in, place)
             for p in range(start[x], start[x] + length[x]):
                 left += _reports(x, partner[p], version)
     out_first, out_second = np.empty(left, np.int32), np.empty(left, np.int32)
@@ -292,17 +298,15 @@ def agglomerate(
                     out_link[at], out_evidence[at] = links[p], evidences[p]
                     at += 1
     _work_out(np.arange(done, left).astype(np.int32), out_first, out_second, out_link, size, total, square, far, unit, out_known)
-    for x in range(units):
-        root(parent, x)
-    return merges[:made], numbers[:made], parent, out_first, out_second, out_link, out_evidence, out_known
+    return merges[:made], numbers[:made], unit_in, out_first, out_second, out_link, out_evidence, out_known
 
 
 @njit(**OPTIONS)
-def _tidy(x, start, length, partner, links, evidences, parent, place):
+def _tidy(x, start, length, partner, links, evidences, unit_in, place):
     """Bring the row of x up to date in place: present names, each once, x itself not among them."""
     at = start[x]
     for p in range(start[x], start[x] + length[x]):
-        y = root(parent, partner[p])
+        y = unit_in[partner[p]]
         if y == x:
             continue
         a, b = links[p], evidences[p]
