@@ -16,7 +16,8 @@ from cccount_dist.clustering.evidence.kernels import OPTIONS
 
 _MOST = 127.0
 _ROUNDING = 1e-9  # of a product, far more than the rounding of a sum of thousands of terms
-_TINY = 1e-300  # more than products lose that are next to nothing
+_TINY = 1e-300  # more than a product loses that is next to nothing
+_SHORT = 1e-150  # and more than a length loses, whose square is
 
 
 @njit(**OPTIONS)
@@ -47,8 +48,8 @@ def write_roughly(total, rough, reach):
         whole += total[p] * total[p]
         kept += near * near
         left += away * away
-    length = np.sqrt(max(whole, kept))
-    reach[0], reach[1], reach[2] = step, length, np.sqrt(left) + _ROUNDING * length
+    length = np.sqrt(max(whole, kept)) + _SHORT
+    reach[0], reach[1], reach[2] = step, length, np.sqrt(left) + _ROUNDING * length + _SHORT
 
 
 @njit(**OPTIONS)
