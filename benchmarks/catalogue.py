@@ -137,7 +137,10 @@ class Run:
         return next(found, float("inf"))
 
 
-def run(data: Data, seed: int, errors: Errors, hours: float, ahead: int = 1, looks: Sequence[float] = ()) -> Run:
+def run(
+    data: Data, seed: int, errors: Errors, hours: float, ahead: int = 1, looks: Sequence[float] = (), until: float = 2.0
+) -> Run:
+    """Answer sheets for so many hours, or until this ARI is seen."""
     vectors, labels = prepare(data[0], "cosine"), data[1]
     found = neighbors_in_memory(vectors, min(50, len(vectors) - 1))
     inputs = GroupingInputs(vectors, found.index, found.similarity, seed, None, {"open": max(16, ahead)})
@@ -156,6 +159,8 @@ def run(data: Data, seed: int, errors: Errors, hours: float, ahead: int = 1, loo
         second += EACH + CELL * len(answers) + CLICK * sum(answer.value or 0.0 for answer in answers)
         if out.glances % LOOK == 0:
             out.curve.append((out.glances, second, ari(labels, sampler.result().labels)))
+            if out.curve[-1][2] >= until:
+                break
         if due and out.glances >= due[0] * 3600 / SHEET:
             judge(sampler.result(), labels, due.pop(0), out)
     result = sampler.result()

@@ -4,7 +4,7 @@
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +57,24 @@ def modes(items: int) -> Callable[[Path], Data]:
         return x.astype(np.float32), y
 
     return make
+
+
+def modes_in_blocks(items: int, dimensions: int, rows: int = 16_384) -> tuple[NDArray[np.int64], Iterator[NDArray[np.float32]]]:
+    """Labels, and the vectors of such items block by block, for what memory does not hold: other draws than `modes`."""
+    random = np.random.default_rng(0)
+    classes = max(2, round(items * 146 / 10_000))
+    weights = random.lognormal(0, 0.5, classes)
+    y = random.choice(classes, items, p=weights / weights.sum())
+    unit = _unit(random.normal(size=(classes, dimensions)))
+    centres = _unit(unit[:, None] + _unit(random.normal(size=(classes, 3, dimensions)))).astype(np.float32)
+
+    def blocks() -> Iterator[NDArray[np.float32]]:
+        for start in range(0, items, rows):
+            mine = y[start : start + rows]
+            noise = random.normal(size=(len(mine), dimensions)) / np.sqrt(dimensions)
+            yield centres[mine, random.integers(3, size=len(mine))] + noise.astype(np.float32)
+
+    return y, blocks()
 
 
 def _unit(x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -37,6 +37,8 @@ INDEX = {
     "log": Benchmark(("--answers", "1000", "--singles", "100")),
     "longlife": Benchmark(("--items", "1000", "--dimensions", "16", "--answers", "200", "--review", "0", "--methods", "placing")),
     "mapping": Benchmark(("--items", "2000", "--dimensions", "128")),
+    "matching": Benchmark(("--items", "200")),
+    "million": Benchmark(("--items", "3000", "--budget", "20")),
     "neighbors": Benchmark(("--scale", "0.02", "--repeats", "1")),
     "papers": Benchmark(("--only", "iu-red-step"), ("att_faces_112x92", "chimp_czoo_mobilenetv2", *VIEWS, "market20")),
     "prefect_start": Benchmark(("--runs", "1")),

@@ -25,6 +25,7 @@ PROJECT = {  # files of the root that pages link to
     "CODE_OF_CONDUCT.md": "project/code-of-conduct.md",
     "SECURITY.md": "project/security.md",
 }
+MOVED = {"papers.html": "evidence/papers.html"}  # where pages that are cited by an older address lie now
 SECTIONS = {
     "tutorials": "Tutorials",
     "how-to": "How to",
@@ -75,6 +76,13 @@ def on_post_page(output: str, page: Any, **_: Any) -> str:
 
 def on_post_template(output: str, **_: Any) -> str:
     return output.replace(_SHIM, "assets/iframe-worker.js")
+
+
+def on_post_build(config: Any) -> None:
+    """Leave at the old address of a page that has moved a page that leads to it."""
+    for old, now in MOVED.items():
+        leads = f'<!doctype html><meta http-equiv="refresh" content="0; url={now}"><a href="{now}">{now}</a>\n'
+        (Path(config["site_dir"]) / old).write_text(leads)
 
 
 def from_root(text: str) -> str:

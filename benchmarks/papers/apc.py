@@ -1,15 +1,17 @@
-"""APC: tables 2, 3 and 6 on the paper's own MK20 and Handwritten, with the preset, parts of it, and our default beside it."""
+"""APC: tables 2, 3, 6 and figure 2 on the paper's own MK20 and Handwritten: preset, parts of it, baselines and our default."""
 
 import tempfile
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import grouping_growth
-from benchmarks.papers.experiment import Case, Done, Dots, Experiment, Panel, Row, Value, by, means, values_of
+from benchmarks.papers.experiment import Case, Done, Dots, Experiment, Panel, Row, Value, by, curves_of, means, point, values_of
 from cccount_dist import PairwiseClusterer
 from cccount_dist.clustering.agreement import ari, entropy, nmi
+from cccount_dist.estimators.baselines import group_baseline
 from cccount_dist.similarity.views import join_views
 from storage.settings import Scalar
 
@@ -36,6 +38,10 @@ VARIANTS: dict[str, dict[str, Scalar]] = {
 MS1M_QUESTIONS = 3_920  # table 4, of 100,000 items
 LEVELS = (0.3, 0.4, 0.5, 0.6)
 OURS = ("default of apc", "evidence (ours)")
+# Figure 2: the paper follows its baselines to several times the questions of table 3.
+PRESET = "apc --preset paper"
+PEERS = ("random-s", "random-p", "ffqs", "npu", "urasc")
+LOOKS = {"MK20": (0, 30, 60, 120, 360), "Handwritten": (0, 50, 100, 400)}
 
 
 def cases(*, full: bool) -> list[dict[str, Value]]:
@@ -53,11 +59,16 @@ def cases(*, full: bool) -> list[dict[str, Value]]:
     return found
 
 
-def measure(folder: Path, case: Case) -> Row:
-    files, _, level, tau, classes = SETS[str(case["set"])]
-    found = [np.load(folder / f"{file}.npz") for file in files]
-    y = found[0]["y"].astype(np.int64)
+@lru_cache(maxsize=2)
+def data(folder: Path, name: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    found = [np.load(folder / f"{file}.npz") for file in SETS[name][0]]
     x = join_views([file["x"] for file in found]) if len(found) > 1 else found[0]["x"].astype(np.float32)
+    return x, found[0]["y"].astype(np.int64)
+
+
+def measure(folder: Path, case: Case) -> Row:
+    _, _, level, tau, classes = SETS[str(case["set"])]
+    x, y = data(folder, str(case["set"]))
     variant = str(case["variant"])
     told: dict[str, Scalar] = {"threshold": level, "compactness": tau, "pseudo_classes": classes}
     if variant in OURS:
@@ -106,6 +117,48 @@ def panels(done: Done) -> list[Panel | Dots]:
     return found
 
 
+def question_cases(*, full: bool) -> list[dict[str, Value]]:
+    return [
+        {"set": name, "file": SETS[name][0][0], "method": method, "questions": look, "seed": seed}
+        for name in (SETS if full else ("MK20",)) for method in (PRESET, OURS[0], *PEERS) for look in LOOKS[name]
+        for seed in range(5 if full else 1)
+    ]  # fmt: skip
+
+
+def measure_questions(folder: Path, case: Case) -> Row:
+    """A point of figure 2; the peers are told K, as in the paper, and the preset P_l and τ of table 5."""
+    _, _, level, tau, classes = SETS[str(case["set"])]
+    x, y = data(folder, str(case["set"]))
+    method, look, seed = str(case["method"]), int(case["questions"]), int(case["seed"])
+
+    def oracle(u: int, v: int) -> bool:
+        return bool(y[u] == y[v])
+
+    if method in PEERS:
+        found = group_baseline(method, x, n_clusters=classes, budget=look, oracle=oracle, random_state=seed)
+        labels, asked = found.labels, found.questions
+    else:
+        made = PairwiseClusterer(method="apc", budget=look, random_state=seed)
+        if method == PRESET:
+            told: dict[str, Scalar] = {"threshold": level, "compactness": tau, "pseudo_classes": classes}
+            made.set_params(preset="paper", parameters=told)
+        labels = made.fit(x, oracle=oracle).labels_
+        asked = made.n_questions_
+    return {"ARI": ari(y, labels), "NMI": nmi(y, labels), "asked": float(asked)}
+
+
+def question_table(done: Done) -> list[str]:
+    return means(done, ("set", "method", "questions"), ("asked", "ARI", "NMI"))
+
+
+def question_panels(done: Done) -> list[Panel | Dots]:
+    return [
+        Panel(name, "questions", column, curves_of(mine, lambda case: str(case["method"]), point("questions", column)))
+        for name, mine in by(done, "set").items()
+        for column in ("ARI", "NMI")
+    ]
+
+
 def large_cases(*, full: bool) -> list[dict[str, Value]]:
     return [{"items": items} for items in ((10_000, 100_000) if full else (10_000,))]
 
@@ -133,6 +186,7 @@ def large_panels(done: Done) -> list[Panel | Dots]:
 
 
 EXPERIMENTS = (
+    Experiment("apc-questions", "APC, figure 2", question_cases, measure_questions, question_table, question_panels),
     Experiment("apc-tables", "APC, tables 2, 3 and 6", cases, measure, table, panels),
     Experiment("apc-large", "APC, table 4 and figure 3", large_cases, measure_large, large_table, large_panels),
 )

@@ -100,6 +100,11 @@ def curves_of(done: Done, name: Callable[[Case], str], points: Callable[[Case, R
     return {one: [(x, sum(ys) / len(ys)) for x, ys in sorted(places.items())] for one, places in found.items()}
 
 
+def point(over: str, column: str) -> Callable[[Case, Row], Points]:
+    """Return what gives a case's point: a key of it across, and a column up."""
+    return lambda case, row: [(float(case[over]), row[column])]
+
+
 def values_of(done: Done, name: Callable[[Case], str], column: str) -> dict[str, float]:
     """Return for each name the mean of a column."""
     found = curves_of(done, name, lambda _, row: [(0.0, row[column])] if column in row else [])

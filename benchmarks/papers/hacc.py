@@ -12,6 +12,7 @@ from cccount_dist.clustering.agreement import jcc, rwcp
 from cccount_dist.clustering.baselines.random_constraints import RandomConstraints
 from cccount_dist.clustering.hacc.beliefs import many_runs
 from cccount_dist.clustering.hacc.build import knowledge_of
+from cccount_dist.clustering.kmeans import kmeans
 from cccount_dist.clustering.methods import GroupingInputs, grouping_method, make_grouper
 from cccount_dist.clustering.result import Grouping
 from cccount_dist.estimators.baselines import group_baseline
@@ -26,6 +27,7 @@ VARIANTS: dict[str, dict[str, Scalar]] = {
     "paper-h2": grouping_method("hacc").preset("paper-h2"),
     "default": {},
 }
+WITHOUT_QUESTIONS = "k-means without questions"
 LOOKS = (3, 10, 25, 50, 100, 200, 400)
 
 
@@ -46,7 +48,7 @@ def data(folder: Path, name: str) -> tuple[NDArray[np.float32], NDArray[np.int64
 
 
 def cases(*, full: bool) -> list[dict[str, Value]]:
-    variants = (*VARIANTS, "random constraints", "ffqs (Active-PCKMeans)")
+    variants = (*VARIANTS, "random constraints", "ffqs (Active-PCKMeans)", WITHOUT_QUESTIONS)
     seeds = range(5 if full else 1)
     return [
         {"set": name, "file": SETS[name], "variant": variant, "seed": seed}
@@ -59,6 +61,8 @@ def measure(folder: Path, case: Case) -> Row:
     variant, seed, classes = str(case["variant"]), int(case["seed"]), len(np.unique(y))
     metric: Metric = "euclidean" if case["set"] == "iris" else "cosine"
     vectors = prepare(x, metric)
+    if variant == WITHOUT_QUESTIONS:
+        return {"JCC at 0": jcc(y, kmeans(vectors, classes, seed=seed).labels)}
     if variant.startswith("ffqs"):
         row: Row = {}
         for look in LOOKS:

@@ -1,13 +1,13 @@
-"""NIS: error, bias, |bias|/σ and coverage over effort (figures 4 to 7, A6), the ratio N : M, table 3, accuracy (figure 8), A5."""
+"""NIS: sets (tables 1, 2), error, bias, |bias|/σ, coverage over effort (figures 1, 4 to 7, A6), N : M, table 3, figures 8, A5."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.papers.experiment import Case, Done, Dots, Experiment, Panel, Row, Value, by, curves_of, means
+from benchmarks.papers.experiment import Case, Done, Dots, Experiment, Panel, Row, Value, by, curves_of, means, values_of
 from cccount_dist.clustering.agreement import accuracy
 from cccount_dist.clustering.elbow import cluster_grid
 from cccount_dist.clustering.kmeans import kmeans
@@ -29,9 +29,13 @@ VARIANTS: dict[str, tuple[str, bool, dict[str, Scalar]]] = {
     "nis, softmax": ("nis", False, {"similarity": "softmax"}),
     "nis-released": ("nis-released", False, {}),
     "nested-mc --preset paper": ("nested-mc", True, {}),
+    "pckmeans-random": ("pckmeans-random", False, {}),
+    "pckmeans-explore (farthest-first)": ("pckmeans-explore", False, {}),
     "placing (ours)": ("placing", False, {"space": "sharp", "search": "fast"}),
 }
 ITEMS = {"digits": 1797, "czoo": 2109, "market20": 351, "handwritten": 2000}
+ACTIVE = ("pckmeans-random", "pckmeans-explore (farthest-first)")  # these have no interval
+NEAREST = 5  # of table 2
 EFFORTS = (0.2, 0.5, 1.0, 2.0)
 QUICK = ("digits", "market20")
 RATIOS = (0.5, 1.0, 3.0, 7.0, 14.0, 28.0)
@@ -50,12 +54,44 @@ def plan_of(variant: str, efforts: tuple[float, ...], more: dict[str, Scalar] | 
     return Plan(method, efforts, parameters=(known.preset("paper", said) if preset else {}) | said)
 
 
+def set_cases(*, full: bool) -> list[dict[str, Value]]:
+    return [{"set": name, "file": SETS[name]} for name in (SETS if full else QUICK)]
+
+
+def measure_set(folder: Path, case: Case) -> Row:
+    """Tables 1 and 2 for a stand-in: images, classes, and how often the five nearest images vote for the class of an image."""
+    found = collection(folder, str(case["set"]))
+    votes = found.labels[neighbors_in_memory(found.vectors, NEAREST).index]
+    counts = (votes[:, :, None] == votes[:, None, :]).sum(axis=2)
+    elected = votes[np.arange(len(votes)), counts.argmax(axis=1)]  # of equal votes the nearest image's
+    return {
+        "images": float(len(votes)), "classes": float(found.clusters),
+        f"accuracy of {NEAREST} nearest": float((elected == found.labels).mean()),
+    }  # fmt: skip
+
+
+def set_table(done: Done) -> list[str]:
+    return means(done, ("set",), ("images", "classes", f"accuracy of {NEAREST} nearest"))
+
+
+def set_panels(done: Done) -> list[Panel | Dots]:
+    return [Dots("k-NN (table 2)", "accuracy", values_of(done, lambda case: str(case["set"]), f"accuracy of {NEAREST} nearest"))]
+
+
 def curve_cases(*, full: bool) -> list[dict[str, Value]]:
+    return _runs([variant for variant in VARIANTS if variant not in ACTIVE], full=full)
+
+
+def active_cases(*, full: bool) -> list[dict[str, Value]]:
+    return _runs(ACTIVE, full=full)
+
+
+def _runs(variants: Sequence[str], *, full: bool) -> list[dict[str, Value]]:
     sets = list(SETS) if full else ["market20"]
     runs = 100 if full else 5
     return [
         {"set": name, "file": SETS[name], "variant": variant, "run": run}
-        for name in sets for variant in VARIANTS for run in range(runs)
+        for name in sets for variant in variants for run in range(runs)
     ]  # fmt: skip
 
 
@@ -63,7 +99,9 @@ def measure_curve(folder: Path, case: Case) -> Row:
     found = collection(folder, str(case["set"]))
     row: Row = {"clusters": float(found.clusters)}
     for one in run_trial(found, plan_of(str(case["variant"]), EFFORTS), int(case["run"])):
-        row |= {f"{one.effort:g}": one.estimate, f"{one.effort:g} in": float(one.low <= found.clusters <= one.high)}
+        row[f"{one.effort:g}"] = one.estimate
+        if case["variant"] not in ACTIVE:
+            row[f"{one.effort:g} in"] = float(one.low <= found.clusters <= one.high)
     return row
 
 
@@ -75,17 +113,18 @@ def curve_table(done: Done) -> list[str]:
     for (name, variant), rows in groups.items():
         for effort in map("{:g}".format, EFFORTS):
             relative = np.array([row[effort] / row["clusters"] - 1 for row in rows])
-            covered = np.mean([row[f"{effort} in"] for row in rows])
+            within = [row[f"{effort} in"] for row in rows if f"{effort} in" in row]
+            covered = f"{np.mean(within):.2f}" if within else ""
             lines.append(
                 f"| {name} | {variant} | {len(rows)} | {effort} | {np.abs(relative).mean():.3f} | {relative.mean():+.3f} | "
-                f"{_bias_in_deviations(relative):.2f} | {covered:.2f} |"
+                f"{_bias_in_deviations(relative):.2f} | {covered} |"
             )
     return lines
 
 
 def curve_panels(done: Done) -> list[Panel | Dots]:
     def covers(_: Case, row: Row) -> list[tuple[float, float]]:
-        return [(effort, row[f"{effort:g} in"]) for effort in EFFORTS]
+        return [(effort, row[f"{effort:g} in"]) for effort in EFFORTS if f"{effort:g} in" in row]
 
     found: list[Panel | Dots] = []
     for name, mine in by(done, "set").items():
@@ -94,9 +133,8 @@ def curve_panels(done: Done) -> list[Panel | Dots]:
         bias = {one: _over_effort(rows, _bias_in_deviations) for one, rows in runs.items()}
         found.append(Panel(name, "answers / n", "error", error))
         found.append(Panel(name, "answers / n", "|bias| / σ", bias))
-        found.append(
-            Panel(name, "answers / n", "coverage of 95 % intervals", curves_of(mine, lambda case: str(case["variant"]), covers))
-        )
+        if within := curves_of(mine, lambda case: str(case["variant"]), covers):
+            found.append(Panel(name, "answers / n", "coverage of 95 % intervals", within))
     return found
 
 
@@ -222,7 +260,11 @@ def elbow_panels(done: Done) -> list[Panel | Dots]:
 
 
 EXPERIMENTS = (
+    Experiment("nis-sets", "NIS, tables 1 and 2", set_cases, measure_set, set_table, set_panels),
     Experiment("nis-curves", "NIS, figures 4 to 7, A1 to A4 and A6", curve_cases, measure_curve, curve_table, curve_panels),
+    Experiment(
+        "nis-active", "NIS, figures 1, 4 and 6: active clustering", active_cases, measure_curve, curve_table, curve_panels
+    ),
     Experiment(
         "nis-ratio", "NIS, section 4: N : M, and N as a power of T", ratio_cases, measure_ratio, ratio_table, ratio_panels
     ),

@@ -145,10 +145,15 @@ def read_inputs(
             inputs = load_inputs(workspace, report)
         if find_method(kind.name, method).takes("matches"):
             inputs = with_matches(inputs, workspace)
-    if kind.keeps_sides and parameters.get("sides") != TOGETHER:
+    if keeps_sides(kind, parameters):
         inputs = with_sides(inputs, workspace)
     _require_memory(workspace, find_method(kind.name, method), parameters, inputs)
     return inputs
+
+
+def keeps_sides(kind: CampaignKind[Any], parameters: Mapping[str, Scalar]) -> bool:
+    """Whether pictures of different sides are never compared, where there are sides."""
+    return kind.keeps_sides and parameters.get("sides") != TOGETHER
 
 
 def _require_memory(workspace: Workspace, method: Method, parameters: Mapping[str, Scalar], inputs: Inputs) -> None:

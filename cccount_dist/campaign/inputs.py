@@ -114,18 +114,32 @@ def with_matches(inputs: Inputs, workspace: Workspace) -> Inputs:
 
 def with_sides(inputs: Inputs, workspace: Workspace) -> Inputs:
     """Return the inputs with the sides that pictures show, if there is more than one: they are then never compared."""
-    said = workspace.collection().sides()
-    codes = np.array([SIDES_KEPT.index(side or NO_SIDE) for side in said], np.int8)
-    there = [SIDES_KEPT[code] for code in np.unique(codes[~np.isnan(inputs.degree)])]
+    codes, there = _sides(workspace, inputs)
     if len(there) < 2:
         return inputs
-    digest = hashlib.sha256(codes.tobytes()).hexdigest()[:32]
     return replace(
         inputs,
         sides=codes,
-        fingerprints={**inputs.fingerprints, "sides": digest},
+        fingerprints={**inputs.fingerprints, "sides": _digest(codes)},
         described=f"{inputs.described}, sides apart ({', '.join(there)})",
     )
+
+
+def sides_fingerprint(workspace: Workspace, inputs: Inputs) -> str | None:
+    """The fingerprint of the sides that pictures show by now; None where there is just one."""
+    codes, there = _sides(workspace, inputs)
+    return None if len(there) < 2 else _digest(codes)
+
+
+def _sides(workspace: Workspace, inputs: Inputs) -> tuple[NDArray[np.int8], list[str]]:
+    """The side of each item, as its place in `SIDES_KEPT`, and which sides there are among those that can be asked about."""
+    said = workspace.collection().sides()[: len(inputs.degree)]
+    codes = np.array([SIDES_KEPT.index(side or NO_SIDE) for side in said], np.int8)
+    return codes, [SIDES_KEPT[code] for code in np.unique(codes[~np.isnan(inputs.degree)])]
+
+
+def _digest(codes: NDArray[np.int8]) -> str:
+    return hashlib.sha256(codes.tobytes()).hexdigest()[:32]
 
 
 def items_alone(workspace: Workspace) -> Inputs:

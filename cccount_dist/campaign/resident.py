@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cccount_dist.campaign.activity import AtTheDesk
-from cccount_dist.campaign.advancing import kind_of, patient_lease, read_inputs
-from cccount_dist.campaign.inputs import Inputs, has_matches
+from cccount_dist.campaign.advancing import keeps_sides, kind_of, patient_lease, read_inputs
+from cccount_dist.campaign.inputs import Inputs, has_matches, sides_fingerprint
 from cccount_dist.sampling.methods import find_method
 from storage.campaigns import CampaignFolder
 from storage.errors import CccountError
@@ -102,8 +102,11 @@ class Resident:
         if time.monotonic() - self._looked < _LOOK_SECONDS:
             return False
         self._looked = time.monotonic()
-        method = find_method(runner.settings.kind, runner.settings.method)
-        now = _fingerprints(Workspace.open(self._workspace), runner.inputs, matches=method.takes("matches"))
+        method, workspace = find_method(runner.settings.kind, runner.settings.method), Workspace.open(self._workspace)
+        now = _fingerprints(workspace, runner.inputs, matches=method.takes("matches"))
+        if keeps_sides(kind_of(runner.folder), runner.settings.parameters):  # somebody may have set some, on the page, say
+            sides = sides_fingerprint(workspace, runner.inputs)
+            now = {**now, "sides": sides} if sides is not None else {name: now[name] for name in now if name != "sides"}
         return now != runner.inputs.fingerprints
 
 

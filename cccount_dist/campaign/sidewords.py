@@ -63,7 +63,7 @@ class SideFigures:
     def words(self, noun: Noun) -> list[str]:
         """What a person is told."""
         sides = ", ".join(f"{name} {one.words()}" for name, one in self.of_side.items())
-        sure = "for certain" if self.grouped else "by the intervals of the sides"
+        sure = "if these groups are right" if self.grouped else "by the intervals of the sides"
         twice = "Pictures of different sides were not compared, so one that was seen from both sides counts twice above."
         lines = [f"By side: {sides}. {twice}"]
         known = f"; both sides are known of {self.joined:,}" if self.joined else ""

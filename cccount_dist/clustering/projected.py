@@ -7,9 +7,9 @@ from cccount_dist.clustering.spectral.parameters import MOST_S_AND_T
 from cccount_dist.room import Size
 
 _LEAST = 32 * 2**20  # scratch of kernels and of the interpreter that does not grow
-# Of an item in `evidence/reciprocal.py` and `micro.py`: 5,000 in tight groups, 28,000 at 30,000 items and 37,000 at 60,000 in 32
-# dimensions without clear ones. What is left of that is refused in `micro.py`, when it is known how many pairs there are.
-_LISTS = 24_000
+# Of an item in `evidence/reciprocal.py` and `micro.py`, with some fifty similar ones as in tight groups, beside its neighbours.
+# Items without clear groups have ten times as many: what those take is asked for in `micro.py`, when it is known how many.
+_LISTS, _NEIGHBOR = 2_500, 8
 _MICROS, _OF_MICRO = 2_500, 40  # micro-clusters at least (`evidence/micro.py`), and bytes for each number of one
 _BLOCK = 3 * 8 * 8_192  # rows that are moved at a time, in float64 (`evidence/space.py`)
 _FEW = 160 * 2**20  # of `catalogue` in some thousand items (171 MB at 8,000 items of 32 dimensions; 55 MB at 30,000)
@@ -22,7 +22,7 @@ def blocks(size: Size, _: Any) -> int:
     """evidence and apc: similarity lists of every item, sums of the vectors of micro-clusters, which are added up and compared,
     and a block of vectors. The vectors themselves stay on disk, those of a learned space too."""
     micros = max(_MICROS, size.items // 10)
-    return _LEAST + size.items * _LISTS + (_OF_MICRO * micros + _BLOCK) * size.dimensions
+    return _LEAST + size.items * (_LISTS + _NEIGHBOR * size.neighbors) + (_OF_MICRO * micros + _BLOCK) * size.dimensions
 
 
 def catalogue(size: Size, _: Any) -> int:

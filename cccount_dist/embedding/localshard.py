@@ -21,11 +21,12 @@ from storage.workspace import Workspace
 
 SHARD_ROWS = 256  # items of a task
 ITEM_BYTES = POINTS * COLUMNS
+_OPENCV_BYTES = 192 * 2**20  # its library and the scales of a picture; with 64 MiB, 10,000 pictures took more than projected
 
 
 def task_bytes(nearest: int) -> int:
-    """What a task takes at most: the features of its items and of all that they are compared with, and one pair's distances."""
-    return SHARD_ROWS * (nearest + 2) * ITEM_BYTES + 16 * POINTS * POINTS + 2**26
+    """What a task takes at most: features of its items and of all that they are compared with, one pair's distances, OpenCV."""
+    return SHARD_ROWS * (nearest + 2) * ITEM_BYTES + 16 * POINTS * POINTS + _OPENCV_BYTES
 
 
 def features_shard(workspace: str, shard: int) -> ShardReport:

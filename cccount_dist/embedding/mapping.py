@@ -1,10 +1,13 @@
 """The Dask tasks that fit the map of a collection: moments, components, neighbours, whitening, twice.
 
 Everything is fitted to at most `SAMPLE` items, in runs of consecutive ones; where there are more, the runs are evenly spaced, for
-pictures of one animal often follow each other. A task leaves its result as a file in the scratch folder; doing one twice changes
-nothing, and no sum depends on who computes it. Memory of a task: O(d²) for the components, O(SAMPLE K) for the neighbours.
+pictures of one animal often follow each other. The components and the first search, whose whitening only leads to better
+neighbours, make do with `FIRST` of them: the map is as good (docs/evidence/embedding.md). A task leaves its result as a file in
+the scratch folder; doing one twice changes nothing, and no sum depends on who computes it. Memory of a task: O(d²) for the
+components, O(SAMPLE K) for the neighbours.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -37,6 +40,7 @@ from storage.workspace import Workspace
 
 RUN = 1024  # consecutive items that a task reads
 SAMPLE = 64 * RUN  # enough for the 100,000 pairs that a whitening looks at; the search among them is most of the time
+FIRST = 32 * RUN  # of these, for the components and the first search
 _GROUP = 8  # runs whose moments are one file of d² numbers
 
 
@@ -58,13 +62,18 @@ class MapJob:
     @property
     def runs(self) -> list[tuple[int, int]]:
         """The first item of every run that is looked at, and the one after its last."""
-        there = -(-self.items // RUN)
-        taken = range(there) if self.items <= SAMPLE else [i * there // (SAMPLE // RUN) for i in range(SAMPLE // RUN)]
-        return [(run * RUN, min((run + 1) * RUN, self.items)) for run in taken]
+        runs = _evenly(range(-(-self.items // RUN)), SAMPLE // RUN)
+        return [(run * RUN, min((run + 1) * RUN, self.items)) for run in runs]
 
-    @property
-    def sampled(self) -> int:
-        return sum(stop - start for start, stop in self.runs)
+    def runs_of(self, number: int) -> Sequence[int]:
+        """Which of the runs the search of this round is among; the first round's make the components, too."""
+        every = range(len(self.runs))
+        return every if number else _evenly(every, FIRST // RUN)
+
+    def sampled(self, number: int) -> int:
+        """How many items the search of this round is among."""
+        runs = self.runs
+        return sum(runs[run][1] - runs[run][0] for run in self.runs_of(number))
 
     @property
     def by_moments(self) -> bool:
@@ -73,7 +82,7 @@ class MapJob:
 
     @property
     def groups(self) -> int:
-        return -(-len(self.runs) // _GROUP)
+        return -(-len(self.runs_of(0)) // _GROUP)
 
     @property
     def rounds(self) -> int:
@@ -84,7 +93,7 @@ class MapJob:
 
     def search(self, number: int) -> "MapPass":
         """The pass over all pairs before the whitening of this number."""
-        grid = grid_for(self.sampled, 8 * capacity(MUTUAL))
+        grid = grid_for(self.sampled(number), 8 * capacity(MUTUAL))
         scratch = f"{self.scratch}/round-{number}"
         k = min(MUTUAL, self.usable - 1)
         basis: NDArray[np.float32] = read_arrays(self.file("components"))[1]
@@ -95,7 +104,7 @@ class MapJob:
         d = self.dimensions
         narrow = min(self.usable, d)
         finding = 6 * narrow * max(narrow, d) * 8
-        searching = 5 * self.sampled * self.components * 4 + 2 * 8192 * (capacity(MUTUAL) * 8 + 32) + 2**26
+        searching = 5 * self.sampled(ROUNDS - 1) * self.components * 4 + 2 * 8192 * (capacity(MUTUAL) * 8 + 32) + 2**26
         projecting = 4 * default_shard_rows(self.items) * d * 4
         return max(finding, searching, projecting) + 4 * RUN * d * 8
 
@@ -119,8 +128,8 @@ class MapPass(ExactPass):
 
 def sum_moments(job: MapJob, group: int) -> int:
     """Sum up the rows of some runs."""
-    encoded = _encoded(job)
-    found = moments_of(encoded.read(start, stop) for start, stop in job.runs[group * _GROUP : (group + 1) * _GROUP])
+    encoded, runs = _encoded(job), job.runs
+    found = moments_of(encoded.read(*runs[run]) for run in job.runs_of(0)[group * _GROUP : (group + 1) * _GROUP])
     write_arrays(job.file("moments", group), np.array([found.count]), found.total, found.squares)
     return peak_bytes()
 
@@ -153,14 +162,14 @@ def find_whitening(job: MapJob, number: int) -> int:
     """Fit the whitening to the neighbours of its round."""
     search = job.search(number)
     neighbors = np.concatenate([read_arrays(search.found(block))[0] for block in range(search.grid.blocks)])
-    found = whiten(_components(job), neighbors)
+    found = whiten(_components(job, job.runs_of(number)), neighbors)
     write_arrays(job.file("white", number), found.centre, found.matrix)
     return peak_bytes()
 
 
 def judge_map(job: MapJob, _: int = 0) -> Judged | None:
     """Say without labels whether the map helps."""
-    return judge(_components(job))
+    return judge(_components(job, range(len(job.runs))))
 
 
 def has_directions(job: MapJob) -> bool:
@@ -178,15 +187,24 @@ def _whitening(job: MapJob, number: int) -> Whitening:
     return Whitening(*read_arrays(job.file("white", number)))
 
 
-def _components(job: MapJob) -> NDArray[np.float32]:
-    return _space(job, 0)
+def _components(job: MapJob, runs: Sequence[int]) -> NDArray[np.float32]:
+    return np.concatenate([read_arrays(job.file("rows", run))[0] for run in runs])
 
 
 @lru_cache(maxsize=1)  # a worker does many tiles of one round
 def _space(job: MapJob, number: int) -> NDArray[np.float32]:
     """Return the rows (sampled, K) in which the neighbours of a round are looked for."""
-    rows = np.concatenate([read_arrays(job.file("rows", run))[0] for run in range(len(job.runs))])
+    rows = _components(job, job.runs_of(number))
     return rows if number == 0 else _whitening(job, number - 1).apply(rows)
+
+
+def _evenly(among: Sequence[int], most: int) -> Sequence[int]:
+    """Return at most so many of these, evenly spaced.
+
+    >>> [list(_evenly(range(n), 4)) for n in (3, 4, 7)]
+    [[0, 1, 2], [0, 1, 2, 3], [0, 1, 3, 5]]
+    """
+    return among if len(among) <= most else [among[i * len(among) // most] for i in range(most)]
 
 
 def _encoded(job: MapJob) -> ShardedArray:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from cccount_dist.campaign.pythonwords import speaks_python
+from cccount_dist.embedding.fitting import mapped
 from cccount_dist.estimators.arguments import checked_budget, checked_features, checked_seed, remember_features
 from cccount_dist.sampling.drive import drive
 from cccount_dist.sampling.methods import Start, find_method
@@ -34,6 +35,7 @@ class Subclusterer(BaseEstimator):  # type: ignore[misc, unused-ignore]
     size : items of each class
     budget : the largest number of questions that the oracle is asked; 0: what the vectors alone give
     metric : `cosine` or `correlation`
+    map : `auto`: X goes through a map of the collection, where it helps (as `cccount embed --map auto`); `none`: as it is
     random_state : of the restricted set and the first centroids; the same number gives the same questions
     method : `active`, or a name of `cccount methods`
     preset : a named setting of the method, such as `paper`, the algorithm as printed; `parameters` win over it
@@ -66,6 +68,7 @@ class Subclusterer(BaseEstimator):  # type: ignore[misc, unused-ignore]
         size: int = 10,
         budget: int = 1000,
         metric: Metric = "cosine",
+        map: str = "none",  # noqa: A002 (as the option of `cccount embed` is called)
         random_state: int | np.random.RandomState | None = 0,
         method: str = DEFAULT,
         preset: str | None = None,
@@ -75,6 +78,7 @@ class Subclusterer(BaseEstimator):  # type: ignore[misc, unused-ignore]
         self.size = size
         self.budget = budget
         self.metric = metric
+        self.map = map
         self.random_state = random_state
         self.method = method
         self.preset = preset
@@ -105,7 +109,7 @@ class Subclusterer(BaseEstimator):  # type: ignore[misc, unused-ignore]
         metric = check_metric(self.metric)
         if metric == "euclidean":
             raise InputError("metric is euclidean: subclusters are found with cosine or correlation")
-        vectors = prepare(features, metric)
+        vectors = prepare(mapped(features, self.map), metric)
         said: dict[str, Scalar] = {"size": _at_least_one(self.size, "size"), **(self.parameters or {})}
         given = method.frozen(method.preset(self.preset, said) | said, Start(simulated=True))
         inputs = SubclusterInputs(clusters, checked_seed(self.random_state), partial(draw_candidates, vectors))

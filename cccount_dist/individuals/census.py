@@ -8,7 +8,6 @@ the answers once; a correction costs the pictures that it is about.
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -19,8 +18,8 @@ from cccount_dist.campaign.campaign import Campaign
 from cccount_dist.campaign.responses import check_annotator, new_id, undo_rows
 from cccount_dist.individuals import numbering, statements
 from cccount_dist.individuals.changes import Change, changes
-from cccount_dist.individuals.numbering import Remembered
-from cccount_dist.individuals.roster import GAP_MINUTES, Described, Facts, Individual, groups_of, joined, roster
+from cccount_dist.individuals.listed import Census, individuals_table, is_settled, memory_of, table_of
+from cccount_dist.individuals.roster import GAP_MINUTES, Described, Facts, groups_of, joined, roster
 from cccount_dist.individuals.spoken import NO_ANIMAL, kept_to, spoken
 from cccount_dist.individuals.statements import Pair
 from cccount_dist.sampling.ledger import CORRECTION, OUTSIDE, LoggedAnswer, is_correction, is_flag
@@ -39,53 +38,13 @@ from storage.individuals import (
     update_identities,
 )
 from storage.nameentries import NAME, NOTE, Entry, check_text, now
-from storage.schema import IDENTITIES, INDIVIDUALS, LABELS, SEEN, TableSpec
+from storage.schema import INDIVIDUALS, LABELS, SEEN, TableSpec
 from storage.workspace import Workspace
 
 LONGEST_NAME, LONGEST_NOTE = 80, 1000
 _MOST_MINUTES = 100 * 366 * 24 * 60  # a hundred years
 MOVE = "move"
 GROUPED = (LABELS, SEEN)  # what individuals are made of: the groups of a clustering, or what a count saw together
-
-
-@dataclass(frozen=True, slots=True)
-class Census:
-    """The individuals that a campaign's groups show, at one moment."""
-
-    campaign: str
-    individuals: list[Individual]
-    facts: Facts
-    no_animals: tuple[int, ...]  # pictures that show no animal
-    ungrouped: int  # pictures that belong to no group: not drawn by a count, or without a vector
-    complete: bool = True  # False: a count drew some pictures and not all
-    known: Mapping[int, str] = field(default_factory=dict)  # pictures of a catalogue that was brought in, and whom they show
-
-    @property
-    def seen_again(self) -> list[Individual]:
-        """Known individuals that are on pictures which the catalogue has not."""
-        return [one for one in self.individuals if one.known and not all(item in self.known for item in one.items)]
-
-    @property
-    def new(self) -> list[Individual]:
-        """Those that no catalogue knows."""
-        return [one for one in self.individuals if not one.known]
-
-    @property
-    def missing(self) -> list[str]:
-        """Names of the catalogue that no new picture shows."""
-        again = {self.known[item] for one in self.seen_again for item in one.items if item in self.known}
-        return sorted(set(self.known.values()) - again)
-
-    def find(self, individual: int) -> Individual:
-        """Return one by its number; `InputError` if there is none."""
-        for one in self.individuals:
-            if one.individual == individual:
-                return one
-        raise InputError(f"campaign {self.campaign!r} has no individual {individual}: `cccount individuals` lists them")
-
-    def of_item(self, item: int) -> Individual | None:
-        """The individual that a picture shows."""
-        return next((one for one in self.individuals if item in one.items), None)
 
 
 class Individuals:
@@ -414,18 +373,18 @@ class Individuals:
         numbers: list[int] = []
 
         def change(table: pa.Table) -> pa.Table:
-            memory = _memory(table)
+            memory = memory_of(table)
             numbers[:] = numbering.numbers_of(groups, memory, described.names)
-            return _table(numbering.remembered(groups, sure, numbers, memory))
+            return table_of(numbering.remembered(groups, sure, numbers, memory))
 
-        memory = _memory(read_identities(self.workspace))
-        if not remember or _is_settled(groups, sure, memory):
+        memory = memory_of(read_identities(self.workspace))
+        if not remember or is_settled(groups, sure, memory):
             return numbering.numbers_of(groups, memory, described.names)
         update_identities(self.workspace, change)
         return numbers
 
     def _remember(self, change: numbering.Change) -> None:
-        update_identities(self.workspace, lambda table: _table(change(_memory(table))))
+        update_identities(self.workspace, lambda table: table_of(change(memory_of(table))))
 
     def others(self) -> list[Campaign]:
         """The other campaigns of the workspace: what people corrected there holds here, too."""
@@ -471,46 +430,4 @@ def _groups(folder: CampaignFolder, spec: TableSpec) -> NDArray[np.int64]:
     return labels
 
 
-def individuals_table(census: Census) -> pa.Table:
-    """The census as it is stored."""
-    ids = census.facts.ids
-    rows = [
-        {
-            "individual": one.individual,
-            "name": one.name,
-            "note": one.note,
-            "photos": one.photos,
-            "encounters": one.encounters,
-            "first_seen": one.first_seen,
-            "last_seen": one.last_seen,
-            "places": list(one.places),
-            "sides": list(one.sides),
-            "key_photo": ids[one.key_item],
-            "checked": len(one.checked_items),
-            "sure": one.sure,
-            "checked_by": list(one.checked_by),
-            "against": one.against,
-            "known": one.known,
-            "items": list(one.items),
-        }
-        for one in census.individuals
-    ]
-    return pa.Table.from_pylist(rows, schema=INDIVIDUALS.schema)
-
-
-def _is_settled(groups: Sequence[Sequence[int]], sure: Sequence[Sequence[int]], memory: Sequence[Remembered]) -> bool:
-    """Whether everybody is as they were: then nobody needs the lock, and nothing is written."""
-    of = {one.items: one.checked for one in memory if one.live}
-    return all(of.get(tuple(sorted(group))) == tuple(sorted(some)) for group, some in zip(groups, sure, strict=True))
-
-
-def _memory(table: pa.Table) -> list[Remembered]:
-    return [Remembered(row["individual"], tuple(row["items"]), tuple(row["checked"]), row["live"]) for row in table.to_pylist()]
-
-
-def _table(memory: Sequence[Remembered]) -> pa.Table:
-    rows = [{"individual": m.individual, "items": list(m.items), "checked": list(m.checked), "live": m.live} for m in memory]
-    return pa.Table.from_pylist(rows, schema=IDENTITIES.schema)
-
-
-__all__ = ["Census", "Individuals", "default_campaign", "individuals_table"]
+__all__ = ["Census", "Individuals", "default_campaign"]

@@ -20,6 +20,8 @@ from storage.collection import KEY, LEFT, RIGHT, read_collection, write_collecti
 from storage.errors import InputError
 from storage.workspace import Workspace
 
+UNKNOWN = "unknown"  # what a person calls the side of a picture of which nobody knows it
+
 
 def side_figures(folder: CampaignFolder, counted: CountResult | None = None) -> SideFigures | None:
     """Return the figures of a campaign that keeps sides apart; `counted`: what a count that drew some pictures says of each."""
@@ -92,4 +94,4 @@ def set_side(workspace: Workspace, items: list[int], side: str | None) -> dict[i
     return before
 
 
-__all__ = ["of_census", "set_side", "side_figures", "sides_now"]
+__all__ = ["UNKNOWN", "of_census", "set_side", "side_figures", "sides_now"]

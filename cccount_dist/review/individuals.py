@@ -14,8 +14,10 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, HTTPException, Path
 from pydantic import Field
 
+from cccount_dist.campaign.sidesread import sides_of
 from cccount_dist.individuals.census import GROUPED, LONGEST_NAME, LONGEST_NOTE, Census, Individuals
 from cccount_dist.individuals.roster import Individual, encounters_of
+from cccount_dist.individuals.sides import UNKNOWN, set_side
 from cccount_dist.review.desks import Desks, campaign_info
 from cccount_dist.review.models import CampaignName, EventId, Model, Number, Text
 from cccount_dist.review.pace import Pace
@@ -52,7 +54,8 @@ class IndividualInfo(Model):
 
 
 class Gallery(Model):
-    """Everybody. `complete`: every picture was grouped, and not only those that a count drew."""
+    """Everybody. `complete`: every picture was grouped, and not only those that a count drew. `sides_apart`: pictures of
+    different sides were not compared, so one that was seen from both may be here twice."""
 
     campaign: str
     noun: tuple[str, str] | None
@@ -60,6 +63,7 @@ class Gallery(Model):
     no_animals: int
     ungrouped: int
     complete: bool
+    sides_apart: bool
 
 
 class PictureInfo(Model):
@@ -67,6 +71,7 @@ class PictureInfo(Model):
     name: str
     taken_at: datetime | None
     place: str | None
+    side: str | None
     checked: bool
     picture: str | None
 
@@ -88,7 +93,7 @@ class CorrectionBody(Model):
     """Something that a person says by hand. Whoever says it makes the id, so that a retry counts once."""
 
     id: EventId
-    action: Literal["name", "note", "merge", "split", "move", "confirm", "no-animal", "undo"]
+    action: Literal["name", "note", "merge", "split", "move", "confirm", "no-animal", "side", "undo"]
     individual: Number | None = None
     others: list[Number] = Field(default_factory=list, max_length=_MOST)
     pictures: list[Number] = Field(default_factory=list, max_length=_MOST)
@@ -194,6 +199,7 @@ def _gallery(desks: Desks, of: Individuals) -> Gallery:
         no_animals=len(census.no_animals),
         ungrouped=census.ungrouped,
         complete=census.complete,
+        sides_apart=sides_of(of.folder) is not None,
     )
 
 
@@ -202,9 +208,10 @@ def _portrait(desks: Desks, of: Individuals, individual: int) -> Portrait:
     one = next((one for one in census.individuals if one.individual == individual), None)
     if one is None:
         raise HTTPException(404, "there is no such individual")
-    checked = frozenset(one.checked_items)
+    checked, sides = frozenset(one.checked_items), of.workspace.collection().sides()
     shown = [
-        [_picture(desks, census, item, checked=item in checked) for item in run] for run in encounters_of(one.items, census.facts)
+        [_picture(desks, census, item, sides[item], checked=item in checked) for item in run]
+        for run in encounters_of(one.items, census.facts)
     ]
     return Portrait(about=_card(desks, census, one), encounters=shown)
 
@@ -220,6 +227,9 @@ def _corrected(of: Individuals, body: CorrectionBody, who: str) -> tuple[str, in
         if len(body.pictures) != 1:
             raise InputError("mark the one picture that shows no animal")
         return of.not_an_animal(body.pictures[0], annotator=who, id=body.id), number
+    if body.action == "side":
+        set_side(of.workspace, body.pictures, None if body.text == UNKNOWN else body.text)
+        return body.id, number
     if number is None:
         raise InputError(f"{body.action} needs an individual")
     if body.action == "name":
@@ -259,12 +269,13 @@ def _card(desks: Desks, census: Census, one: Individual) -> IndividualInfo:
     )
 
 
-def _picture(desks: Desks, census: Census, item: int, *, checked: bool) -> PictureInfo:
+def _picture(desks: Desks, census: Census, item: int, side: str | None, *, checked: bool) -> PictureInfo:
     return PictureInfo(
         item=item,
         name=census.facts.ids[item],
         taken_at=census.facts.when(item),
         place=census.facts.places[item],
+        side=side,
         checked=checked,
         picture=_collection_of(desks, item),
     )

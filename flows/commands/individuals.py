@@ -295,6 +295,10 @@ def export(
         int, typer.Option(metavar="N", help="secr, mark: also N lists of who the individuals might be instead, a file for each.")
     ] = 0,
     seed: Annotated[int, typer.Option(help="secr, mark: of the draws.")] = 0,
+    side: Annotated[
+        str | None,
+        typer.Option(metavar="SIDE", help="secr, mark: pictures of this side alone (left, right, other).", show_default="all"),
+    ] = None,
     package: Annotated[
         str | None,
         typer.Option(metavar="DIR", help="camtrap-dp: the package that the pictures came from.", show_default="a new one"),
@@ -315,7 +319,7 @@ def export(
 
     found = write_export(
         workspace, form, to, campaign=campaign, gap_minutes=gap, occasion_days=occasion_days, first_day=first_day,
-        last_day=last_day, draws=draws, seed=seed, package=package, places=places,
+        last_day=last_day, draws=draws, seed=seed, side=side, package=package, places=places,
     )  # fmt: skip
     show(found, json_)
 

@@ -24,6 +24,7 @@ from cccount_dist.taken import require
 from flows.exchange.answerfiles import Row, Rows, read_rows, rows_written
 from flows.exchange.cells import said, shortened, text
 from flows.exchange.outcomes import CatalogueImported, Rejected
+from flows.exchange.packageevents import is_of_event, named_by_events
 from storage.collection import Collection
 from storage.counted import collection_items, parquet_rows
 from storage.errors import InputError
@@ -52,6 +53,8 @@ class _Found:
     pictures: dict[int, tuple[str, str | None]] = field(default_factory=dict)  # item -> name, side
     pairs: dict[tuple[int, int], float] = field(default_factory=dict)
     rejected: list[Rejected] = field(default_factory=list)
+    lines: dict[int, int] = field(default_factory=dict)  # item -> where it stands
+    line: int = 0  # that is looked at now
 
 
 class Pictures:
@@ -148,13 +151,24 @@ def overlap(one: Box, other: Box) -> float:
 def _take_folder(found: _Found, folder: Path, pictures: Pictures) -> None:
     if (folder / _OBSERVATIONS).is_file():
         rows = read_rows(folder / _OBSERVATIONS, (*PICTURES, *NAMES))
-        rows.rows[:] = [(line, row) for line, row in rows.rows if text(row.get("individualid"), "individualID")]
-        _take_table(found, rows, pictures)
+        whole = list(named_by_events(folder, rows.rows))
+        events = (folder / "media.csv").is_file()  # then an event is about media, and no picture has its id
+        rows.rows[:] = [
+            (line, row) for line, row in rows.rows
+            if text(row.get("individualid"), "individualID") and not (events and is_of_event(row))
+        ]  # fmt: skip
+        if rows.rows or not whole:
+            _take_table(found, rows, pictures)
+        for line, medium, name in whole:
+            found.line = line
+            with naming(found.rejected, line):
+                _note(found, pictures.find(medium, "mediaID"), _name(name, "column individualID: a name"), None)
         return
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.parent != folder)
     if not files:
         raise InputError(f"{folder} has no subfolder with pictures: a folder is a catalogue if it has one for each individual")
     for number, path in enumerate(files, start=1):
+        found.line = number
         try:
             name = _name(path.relative_to(folder).parts[0], "the folder's name")
             try:
@@ -181,6 +195,7 @@ def _take_table(found: _Found, rows: Rows, pictures: Pictures) -> None:
     name_column = next(name for name in NAMES if name in columns)
     side_column = next((name for name in SIDES if name in columns), None)
     for line, row in rows.rows:
+        found.line = line
         with naming(found.rejected, line):
             _note_row(found, row, pictures, named, name_column, side_column)
 
@@ -195,6 +210,8 @@ def naming(rejected: list[Rejected], line: int) -> Iterator[None]:
 
 
 def _note_row(found: _Found, row: Row, pictures: Pictures, named: list[str], name_column: str, side_column: str | None) -> None:
+    if name_column not in row and named[0] in row:
+        raise InputError(f"the row ends before the column {name_column}: write a name there, or unknown")
     name = text(row.get(name_column), name_column)
     if not name or name.lower() in ("unknown", "nan"):  # wildlife-datasets calls those "unknown": nothing is known of them
         return
@@ -213,6 +230,7 @@ def _note(found: _Found, item: int, name: str, side: str | None) -> None:
     if before is not None and before[0] != name:
         raise InputError(f"column name: the picture is {shortened(before[0])} in a row above, and {shortened(name)} here")
     found.pictures[item] = name, side
+    found.lines[item] = found.line
 
 
 def _note_pair(found: _Found, row: Row, pictures: Pictures) -> None:
@@ -240,7 +258,7 @@ def _added(
         if item in pictures and pictures[item]["name"] != name:
             was = pictures[item]["name"]
             reason = f"{ids[item]} is {shortened(was)} in the catalogue, and {shortened(name)} here: correct it by hand"
-            found.rejected.append(Rejected(0, f"{reason} (`cccount individuals move`)"))
+            found.rejected.append(Rejected(found.lines[item], f"{reason} (`cccount individuals move`)"))
             del found.pictures[item]
     new = [{"item": item, "name": name, "side": side, "origin": origin} for item, (name, side) in found.pictures.items()
            if item not in pictures]  # fmt: skip

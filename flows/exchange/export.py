@@ -16,6 +16,7 @@ from flows.exchange.formats import FORMATS
 from flows.exchange.formats.captures import day
 from flows.exchange.formats.source import Choices, Source
 from flows.exchange.places import read_places
+from storage.collection import SIDES
 from storage.errors import InputError
 from storage.objects import explained
 
@@ -50,6 +51,7 @@ def export(
     last_day: str | None = None,
     draws: int = 0,
     seed: int = 0,
+    side: str | None = None,
     package: str | None = None,
     places: str | None = None,
 ) -> Export:
@@ -62,6 +64,10 @@ def export(
         raise InputError(f"--draws takes 0 to {MOST_DRAWS:,}, not {draws:,}")
     if draws and form not in _CAPTURES:
         raise InputError(f"--draws goes with --format {' or '.join(_CAPTURES)}: {form} has one list of individuals")
+    if side is not None and form not in _CAPTURES:
+        raise InputError(f"--side goes with --format {' or '.join(_CAPTURES)}: {form} has every picture with its side")
+    if side is not None and side not in SIDES:
+        raise InputError(f"--side takes {', '.join(SIDES)}, not {side!r}")
     target = Path(to)
     if os.path.lexists(target):
         raise InputError(f"{to} is there already: name another place, or move it away")
@@ -72,6 +78,7 @@ def export(
         last_day=day(last_day, "--until"),
         draws=draws,
         seed=seed,
+        side=side,
         package=None if package is None else Path(package),
         places={} if places is None else read_places(Path(places)),
     )

@@ -1,15 +1,16 @@
 """`cccount individuals`: who was seen, as a table for people, programs and spreadsheets; and corrections by hand."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from cccount_dist.campaign.noun import noun_of
+from cccount_dist.campaign.noun import Noun, noun_of
 from cccount_dist.campaign.outcome import Outcome, for_words, optional, plain_fields
 from cccount_dist.individuals.census import Census, Individuals
 from cccount_dist.individuals.roster import ALONE, Individual
-from cccount_dist.individuals.sides import set_side, sides_now
+from cccount_dist.individuals.sides import UNKNOWN, set_side, sides_now
 from cccount_dist.sampling.questions.same import SAME_QUESTION
 from cccount_dist.sampling.types import DIFFERENT, SAME
 from flows.exchange.csvfiles import csv_bytes
@@ -22,6 +23,7 @@ COLUMNS = (
     "checked_by", "against", "known", "note",
 )  # fmt: skip
 _MOST_LINES = 60
+ANIMAL = Noun("individual", "individuals")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +72,10 @@ class Corrected(Outcome):
     correction: str  # its id, by which it is taken back
     campaign: str
     said: str
+    undo: str | None = for_words()  # the command that takes it back
 
     def words(self) -> str:
-        return f"{self.said} Take it back with: cccount individuals undo WORKSPACE {self.correction}"
+        return self.said if self.undo is None else f"{self.said}\nTake it back with: {self.undo}"
 
 
 def list_individuals(workspace: str, campaign: str | None, file: str | None, gap_minutes: float) -> Listed:
@@ -97,7 +100,7 @@ def list_individuals(workspace: str, campaign: str | None, file: str | None, gap
         file=file,
         census=census,
         sides=None if sides is None else sides.json(),
-        side_words=() if sides is None else sides.words(noun_of(opened.folder.goal()))[1:],
+        side_words=() if sides is None else sides.words(noun_of(opened.folder.goal(), ANIMAL))[1:],
     )
 
 
@@ -161,8 +164,10 @@ def _line(one: Individual) -> str:
     met = "" if one.sure == ALONE or not seen else f", {one.encounters:,} encounter{'' if one.encounters == 1 else 's'}"
     name = f" {one.name}" if one.name else ""
     photos = f"{one.photos:,} picture{'' if one.photos == 1 else 's'}"
-    sure = "" if one.sure == ALONE else f"; {one.sure}"
-    return f"{one.individual:>5}{name}: {photos}{met}{seen}{where}{sure}"
+    sides = f", {' and '.join(one.sides)}" if one.sides else ""
+    by = f" by {', '.join(one.checked_by[:3])}{' …' if len(one.checked_by) > 3 else ''}" if one.checked_by else ""
+    sure = "" if one.sure == ALONE else f"; {one.sure}{by}"
+    return f"{one.individual:>5}{name}: {photos}{met}{seen}{where}{sides}{sure}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +216,7 @@ def set_sides(workspace: str, side: str, pictures: Sequence[str]) -> SidesSet:
     known = {name: item for item, name in enumerate(opened.collection().ids)}
     if strange := [name for name in pictures if name not in known]:
         raise InputError(f"there is no picture {strange[0]!r} in the collection: a picture is named by its id")
-    said = None if side == "unknown" else side
+    said = None if side == UNKNOWN else side
     before = set_side(opened, [known[name] for name in pictures], said)
     ids = opened.collection().ids
     return SidesSet(side=said, pictures=len(before), before={ids[item]: one for item, one in before.items()})
@@ -236,7 +241,7 @@ class Correcting:
 
     def __init__(self, workspace: str, campaign: str | None, annotator: str) -> None:
         self._opened = Individuals.open(workspace, campaign)
-        self._annotator = annotator
+        self._workspace, self._annotator = workspace, annotator
 
     def name(self, who: str, text: str) -> Corrected:
         number = self._number(who)
@@ -257,7 +262,8 @@ class Correcting:
         told = self._opened.split(number, items, annotator=self._annotator)
         new = self._opened.census().of_item(items[0])
         named = "another one" if new is None else f"individual {new.individual}"
-        return self._told(told, f"{len(items):,} pictures of individual {number} are {named} now.")
+        shown = "1 picture of individual {} is" if len(items) == 1 else f"{len(items):,} pictures of individual {{}} are"
+        return self._told(told, f"{shown.format(number)} {named} now.")
 
     def move(self, picture: str, to: str) -> Corrected:
         number, item = self._number(to), self._item(picture)
@@ -285,7 +291,19 @@ class Correcting:
         return Corrected(told, self._opened.folder.name, "It is taken back.")
 
     def _told(self, correction: str, said: str) -> Corrected:
-        return Corrected(correction, self._opened.folder.name, said)
+        name = self._opened.folder.name
+        words = [
+            "cccount",
+            "individuals",
+            "undo",
+            self._workspace,
+            correction,
+            "--campaign",
+            name,
+            "--annotator",
+            self._annotator,
+        ]
+        return Corrected(correction, name, said, shlex.join(words))
 
     def _number(self, who: str) -> int:
         """An individual by its name, or by its number."""

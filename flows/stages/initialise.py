@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cccount_dist.campaign.outcome import Outcome, optional, plain_fields
+from cccount_dist.campaign.outcome import Outcome, for_words, optional, plain_fields
 from cccount_dist.embedding.additions import add, add_given, named_again, with_prefix
 from cccount_dist.embedding.bursts import SECONDS, SIMILARITY, find_bursts
 from cccount_dist.embedding.copies import exact_copies
@@ -33,6 +33,7 @@ from cccount_dist.room import Size
 from cccount_dist.taken import require, size_of
 from flows.compute.progress import progress
 from flows.stages.embed import Failure
+from flows.stages.factsfound import facts_found
 from flows.stages.options import ExtendOptions, InitOptions
 from storage.arrays import JSON, ShardedArray
 from storage.errors import InputError, WorkspaceError
@@ -58,12 +59,14 @@ class Initialised(Outcome):
     skipped: Mapping[str, int] | None = optional()  # files that are no images: their ending, and how many
     copies: Sequence[Sequence[str]] | None = optional()  # ids of items whose files are the same, byte for byte
     shift: float | None = optional()  # of given distances: by how much all squares became larger, as a share of their mean
+    known: str | None = for_words()  # of the pictures, beside their looks
 
     def words(self) -> str:
         vectors = f", vectors of {self.dimensions} dimensions" if self.dimensions else ""
         labels = ", with labels" if self.labelled else ""
         following = "neighbors" if self.dimensions else "embed"
-        lines = [f"{self.workspace}: {self.items:,} items{vectors}{labels}.", *self._left_out()]
+        known = [] if self.known is None else [self.known]
+        lines = [f"{self.workspace}: {self.items:,} items{vectors}{labels}.", *known, *self._left_out()]
         return "\n".join([*lines, f"Next: cccount {following} {shlex.quote(self.workspace)}"])
 
     def _left_out(self) -> list[str]:
@@ -98,13 +101,15 @@ class Extended(Outcome):
     labelled: int
     following: str = ""  # the next command
     again: int = 0  # of them, files that were there already under other ids
+    known: str | None = for_words()  # of those that were added, beside their looks
 
     def words(self) -> str:
         twice = f" {self.again:,} of them are files that were there under other ids: these count twice." if self.again else ""
-        return f"{self.added:,} items added, {self.items:,} in all.{twice}\nNext: cccount {self.following}"
+        known = "" if self.known is None else f"\n{self.known}"
+        return f"{self.added:,} items added, {self.items:,} in all.{twice}{known}\nNext: cccount {self.following}"
 
     def json(self) -> dict[str, object]:
-        return {name: value for name, value in plain_fields(self).items() if name != "following"}
+        return {name: value for name, value in plain_fields(self).items() if name not in ("following", "known")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +159,7 @@ def _initialised(
         skipped=(files_left_out(options.images, options.labels) or None) if options.manifest is None else None,
         copies=[[ids[place].as_py() for place in group] for group in copies] or None,
         shift=shift,
+        known=facts_found(table),
     )
 
 
@@ -346,6 +352,7 @@ def extend(workspace: str, options: ExtendOptions) -> Extended:
         labelled=labelled(collection.table),
         following=_following(opened),
         again=len(again),
+        known=facts_found(collection.table.slice(collection.items - added)) if added else None,
     )
 
 

@@ -36,7 +36,8 @@ from storage.scratch import is_sound
 from storage.workspace import Workspace
 
 GROWTH = 1.2  # so many times the items that it was fitted to, and a map is fitted again
-_REVISION = 1  # of how maps are fitted
+_REVISION = 1  # of what a map is: one that was fitted by another stays until it is asked for anew
+_FITTING = 2  # of how it is found: what a fit that was killed has left is of use for the same only
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def map_for(workspace: Workspace, attributes: Mapping[str, JSON], client: distri
     if reason is not None:
         return _kept(workspace, unchanged(dimensions, {**about, "reason": reason})), 0
     fingerprint = encoded.fingerprint()
-    scratch = scratch_name("map", _REVISION, fingerprint)
+    scratch = scratch_name("map", _REVISION, _FITTING, fingerprint)
     job = MapJob(workspace.location, fingerprint, items, usable, dimensions, scratch)
     require_memory(client, job.task_bytes())
     with scratch_folder(workspace, scratch):

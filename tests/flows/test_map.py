@@ -10,17 +10,21 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from cccount_dist.embedding.fitting import mapped
-from cccount_dist.embedding.mapping import SAMPLE, MapJob
+from cccount_dist.embedding import mapping as tasks
+from cccount_dist.embedding.fitting import components_for, components_of_moments, mapped, moments_of, whiten
+from cccount_dist.embedding.mapping import FIRST, RUN, SAMPLE, MapJob
+from cccount_dist.embedding.projection import Projection, centred_rows, load_projection, unit_rows
+from cccount_dist.similarity.inmemory import neighbors_in_memory
 from flows.compute.clients import open_client, run_tasks
 from flows.stages import mapping, passes
 from flows.stages.embed import standing
+from storage.campaigns import CampaignFolder
 from storage.errors import ComputeError, InputError
 from storage.schema import EMBEDDINGS, ENCODED
 from storage.workspace import Workspace
 from tests.cccount_dist.embedding.pictures import write_folder
 from tests.cccount_dist.embedding.test_fitting import individuals
-from tests.flows.calls import embed, extend, first_frames, initialise, neighbors, verify
+from tests.flows.calls import embed, extend, first_frames, initialise, neighbors, stage, verify
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +93,23 @@ def test_the_bytes_are_the_same_on_one_worker_and_after_a_kill(
     assert np.isnan(killed.array(EMBEDDINGS).read()[[3, 700]]).all()
 
 
+def test_of_a_large_collection_components_and_first_neighbours_come_from_a_part_and_the_last_whitening_from_all(
+    x: NDArray[np.float32], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "FIRST", RUN)
+    workspace = given(tmp_path / "w", x)  # two runs, so the first one alone is a part
+    with distributed.Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0") as here:
+        embed(workspace.location, map="auto", client=here)
+    found = components_of_moments([moments_of([x[:RUN]])], components_for(*x.shape))
+    assert found is not None
+    rows = unit_rows(centred_rows(x, found.mean, found.basis))
+    first = whiten(rows[:RUN], neighbors_in_memory(rows[:RUN], 5).index)
+    last = whiten(rows, neighbors_in_memory(first.apply(rows), 5).index)
+    expected = Projection(found.mean, found.basis, {}, last).apply(x)
+    np.testing.assert_allclose(workspace.array(EMBEDDINGS).read(), expected, atol=1e-4)
+    assert np.abs(expected - mapped(x, "auto")).max() > 1e-2, "and not from all"
+
+
 def _noting(ran: list[str], *arguments: Any, describe: str, **more: Any) -> Any:
     ran.extend(describe for _ in arguments[2])
     return run_tasks(*arguments, describe=describe, **more)
@@ -119,6 +140,33 @@ def test_a_few_new_items_go_through_the_stored_map_and_many_have_it_fitted_again
     report = embed(workspace.location, client=client)
     assert report["map"]["fitted_items"] == len(x)  # 1,280 are more than 1.2 times 1,000
     assert not np.array_equal(Workspace.open(workspace.location).array(EMBEDDINGS).read(0, 1000), before)
+
+
+def test_a_campaign_goes_on_in_a_new_epoch_with_the_map_that_was_fitted_again(
+    x: NDArray[np.float32], tmp_path: Path, client: distributed.Client
+) -> None:
+    workspace = given(tmp_path / "w", x[:400])
+    place = workspace.location
+    embed(place, map="auto", client=client)
+    neighbors(place, k=10, client=client)
+    stage("cluster", place, "groups", method="evidence", oracle="people", budget=50)
+    before = stored_digest(place)
+    np.save(tmp_path / "many.npy", x[400:640])
+    extend(place, embeddings=str(tmp_path / "many.npy"))
+    embed(place, client=client)
+    neighbors(place, k=10, client=client)
+    assert stored_digest(place) != before
+    assert stage("advance", place, "groups")["state"] == "waiting"
+    epochs = CampaignFolder(Workspace.open(place), "groups").epochs()
+    assert len(epochs) == 2
+    assert (epochs[-1].fingerprints or {})["embeddings"] == print_of(workspace)
+    assert verify(place) == {"ok": True, "problems": []}
+
+
+def stored_digest(place: str) -> str:
+    stored = load_projection(Workspace.open(place).objects)
+    assert stored is not None
+    return stored.digest()
 
 
 @pytest.mark.parametrize(("shape", "reason"), [((95, 64), "95 items with a vector are too few"), ((300, 12), "12 numbers")])
@@ -220,7 +268,7 @@ def test_a_map_that_does_not_fit_into_the_workers_is_refused_before_it_starts() 
     assert job.components == 192
     assert job.task_bytes() < 1.1 * 2**30  # a worker of 1.5 GiB takes it
     large = MapJob("w", "f", 10_000_000, 10_000_000, 2852, "s")
-    assert large.sampled == SAMPLE
+    assert (large.sampled(0), large.sampled(1)) == (FIRST, SAMPLE)
 
     class Small:
         def scheduler_info(self, **_: int) -> dict[str, Any]:

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cccount_dist.campaign.activity import AtTheDesk
+from cccount_dist.campaign.resident import Resident
+from cccount_dist.campaign.sidewords import SIDES_FILE, SideFigures
 from cccount_dist.individuals.census import Individuals
 from cccount_dist.individuals.sides import set_side
 from cccount_dist.kinds.cluster.options import ClusterOptions
@@ -155,3 +158,30 @@ def test_what_joins_sides_narrows_the_bounds_and_status_and_report_say_it(worksp
     together = cccount("count", workspace, "--oracle", "labels", "--campaign", "all", "--sides", "together", "--json").json
     assert "sides" not in together
     assert together["estimate"] == 12
+
+
+def test_a_campaign_that_is_kept_open_notices_that_somebody_set_a_side(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the page's engine does: on the page a side is set while people answer."""
+    place = str(workspace)
+    calls.cluster(place, "c", ClusterOptions(budget=30))
+    monkeypatch.setattr("cccount_dist.campaign.resident._LOOK_SECONDS", 0.0)
+    resident = Resident(place, "c")
+    for item, side, epochs in ((0, None, 1), (0, "right", 2), (1, "right", 3), (1, "right", 3)):
+        if side is not None:
+            set_side(Workspace.open(place), [item], side)
+        resident.supply(AtTheDesk(1, 1))
+        assert len(CampaignFolder(Workspace.open(place), "c").epochs()) == epochs
+    resident.close()
+
+
+def test_what_was_found_about_sides_comes_back_when_it_is_deleted(workspace: Path) -> None:
+    place = str(workspace)
+    calls.cluster(place, "c", ClusterOptions(budget=30))
+    folder = CampaignFolder(Workspace.open(place), "c")
+    said = folder.read_result(SIDES_FILE)
+    assert said is not None
+    for damaged in (None, b"{"):
+        path = workspace / "campaigns/c/results" / SIDES_FILE
+        path.unlink() if damaged is None else path.write_bytes(damaged)
+        calls.stage("advance", place, "c")
+        assert SideFigures.read(folder.read_result(SIDES_FILE)) == SideFigures.read(said)

@@ -16,7 +16,7 @@ from cccount_dist.campaign.outcome import Outcome
 from flows.stages.methods import list_methods
 from handbook import commands, dependencies, jsonfields, registries
 from handbook.blocks import DOCS, Block, blocks, every_block
-from handbook.hooks import GENERATED, PROJECT, SECTIONS
+from handbook.hooks import GENERATED, MOVED, PROJECT, SECTIONS, on_post_build
 from handbook.spelling import misspelt
 from storage.schema import ArraySpec, TableSpec
 
@@ -89,6 +89,14 @@ def test_every_page_lies_in_one_of_the_sections() -> None:
     loose = {page.name for page in DOCS.glob("*.md")}
     assert loose == {"index.md", "glossary.md"}
     assert {page.parent.name for page in DOCS.glob("*/*.md")} <= set(SECTIONS)
+
+
+def test_an_old_address_of_the_site_leads_to_the_page_that_moved(tmp_path: Path) -> None:
+    on_post_build({"site_dir": str(tmp_path)})
+    assert "papers.html" in MOVED  # issue 25 names docs/papers.md
+    for old, now in MOVED.items():
+        assert f'url={now}"' in (tmp_path / old).read_text()
+        assert (DOCS / now).with_suffix(".md").exists()
 
 
 @pytest.mark.parametrize("page", sorted((DOCS / "evidence").glob("*.md")), ids=lambda page: page.stem)

@@ -75,6 +75,8 @@ def local(package: Path) -> dict[str, Any]:
     """The package's description with the schemas inside, where it names their addresses."""
     found: dict[str, Any] = copy.deepcopy(json.loads((package / "datapackage.json").read_text()))
     for resource in found["resources"]:
+        if "path" not in resource:  # a table that stands inside, none of the standard's
+            continue
         header = (package / resource["path"]).read_text(encoding="utf-8-sig").splitlines()[0].split(",")
         assert resource["schema"].endswith(f"/1.0/{resource['name']}-table-schema.json")
         resource["schema"] = schema_of(resource["name"], header)

@@ -51,3 +51,9 @@ def write_groups(folder: CampaignFolder, labels: Sequence[int]) -> None:
 def groups(individuals: Individuals) -> dict[int, tuple[int, ...]]:
     """Who has which pictures, by number."""
     return {one.individual: tuple(sorted(one.items)) for one in individuals.census().individuals}
+
+
+def written(tmp_path: Path, text: str, name: str = "known.csv") -> str:
+    """A file that somebody brings, and where it is."""
+    (tmp_path / name).write_text(text)
+    return str(tmp_path / name)

@@ -13,17 +13,7 @@ from storage.collection import collection_table
 from storage.errors import InputError
 from storage.individuals import read_known_pairs, read_known_pictures
 from storage.workspace import Workspace
-from tests.individuals.made import groups, make_census
-
-
-@pytest.fixture
-def individuals(tmp_path: Path) -> Individuals:
-    return make_census(tmp_path / "ws")
-
-
-def written(tmp_path: Path, text: str, name: str = "known.csv") -> str:
-    (tmp_path / name).write_text(text)
-    return str(tmp_path / name)
+from tests.individuals.made import groups, written
 
 
 def test_known_individuals_have_their_names_and_are_kept_apart(individuals: Individuals, tmp_path: Path) -> None:
@@ -84,6 +74,16 @@ def test_a_bad_row_is_named_with_line_and_column_and_the_rest_is_kept(individual
     assert "column id: there is no picture 'nowhere.jpg'" in found.rejected[0].reason
     assert "'Luna' in a row above" in found.rejected[1].reason
     assert (found.pictures, found.success) == (2, False)
+
+
+def test_half_a_row_and_one_against_the_catalogue_are_named_by_their_lines(individuals: Individuals, tmp_path: Path) -> None:
+    place = individuals.workspace.location
+    import_catalogue(place, written(tmp_path, "id,name\np0.jpg,Luna\n"))
+    found = import_catalogue(place, written(tmp_path, "id,name\np1.jpg\np0.jpg,Sol\np2.jpg,\np3.jpg,Ida\n"))
+    assert [row.line for row in found.rejected] == [2, 3]
+    assert "the row ends before the column name" in found.rejected[0].reason
+    assert "is 'Luna' in the catalogue, and 'Sol' here" in found.rejected[1].reason
+    assert found.pictures == 1, "of a picture without a name nothing is known"
 
 
 def test_what_contradicts_itself_is_not_imported_at_all(individuals: Individuals, tmp_path: Path) -> None:

@@ -19,17 +19,7 @@ from flows.exchange.catalogue import import_catalogue
 from storage.collection import LEFT, RIGHT
 from storage.errors import InputError
 from storage.individuals import read_known_pairs
-from tests.individuals.made import groups, make_census
-
-
-@pytest.fixture
-def individuals(tmp_path: Path) -> Individuals:
-    return make_census(tmp_path / "ws")
-
-
-def written(tmp_path: Path, text: str, name: str = "table.csv") -> str:
-    (tmp_path / name).write_text(text)
-    return str(tmp_path / name)
+from tests.individuals.made import groups, written
 
 
 def test_encounters_are_the_same_softly_and_the_log_says_why(individuals: Individuals, tmp_path: Path) -> None:
@@ -40,10 +30,10 @@ def test_encounters_are_the_same_softly_and_the_log_says_why(individuals: Indivi
     assert found.success is False
     rows = KnownPairs(individuals.workspace).new_answers()
     assert [(row.u, row.v, row.value, row.source) for row in rows] == [
-        (0, 1, 1.0, "fact 0.02: one burst in table.csv"),
-        (0, 3, 1.0, "fact 0.02: one burst in table.csv"),
+        (0, 1, 1.0, "fact 0.02: one burst in known.csv"),
+        (0, 3, 1.0, "fact 0.02: one burst in known.csv"),
     ]
-    assert facts.encounters(place, str(tmp_path / "table.csv")).pairs == 0
+    assert facts.encounters(place, str(tmp_path / "known.csv")).pairs == 0
     assert "2 same      2% wrong" in facts.listed(place).words()
 
 

@@ -1,6 +1,7 @@
 """What goes out is read back by the libraries of other tools, where those are small; and by ourselves."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from pycocotools.coco import COCO
 
 from cccount_dist.embedding.readers.camtrap import read_camtrap
 from cccount_dist.individuals.census import Individuals
+from cccount_dist.individuals.sides import set_side
 from flows.exchange.export import Export, export
 from flows.exchange.formats.source import Source
-from storage.collection import collection_table
+from storage.collection import LEFT, RIGHT, collection_table
 from storage.errors import InputError
 from storage.workspace import Workspace
 from tests.individuals.camtrap_schemas import PROJECT, REQUIRED, TABLES, local
@@ -216,3 +218,56 @@ def test_an_item_without_a_file_has_no_size(tmp_path: Path) -> None:
 
     individuals = make_census(tmp_path / "ws")
     assert Source(individuals, individuals.census(), Choices()).size(0) is None
+
+
+def sided(tmp_path: Path) -> Individuals:
+    """A census in which two animals were seen from one side each, left and right, and one from both."""
+    individuals = make_census(tmp_path / "ws")
+    for item, side in enumerate((LEFT, RIGHT, LEFT, LEFT, LEFT, RIGHT)):
+        set_side(individuals.workspace, [item], side)
+    return individuals
+
+
+def test_histories_of_one_side_have_the_pictures_of_that_side_alone(tmp_path: Path) -> None:
+    individuals = sided(tmp_path)
+    whole = out(individuals, "mark", tmp_path / "all.inp")
+    assert "2 were seen from one side only: one animal may be two histories" in (whole.note or "")
+    left = out(individuals, "mark", tmp_path / "left.inp", side="left")
+    assert "of the left side alone" in (left.note or "")
+    assert [line.split()[1] for line in (tmp_path / "left.inp").read_text().splitlines()] == ["individual-1", "individual-2"]
+    for side, form, says in (
+        ("up", "mark", "--side takes left, right, other, not 'up'"),
+        ("other", "mark", "no picture shows the other side"),
+        ("left", "csv", "--side goes with --format secr or mark"),
+    ):
+        with pytest.raises(InputError, match=says):
+            out(individuals, form, tmp_path / "none", side=side)
+
+
+@pytest.mark.parametrize("days", [1, 3])
+def test_capture_histories_keep_the_rules_of_secr_and_mark(days: int, tmp_path: Path) -> None:
+    """R is not to be had here: what `read.capthist` and MARK demand of their files, in our words, and as the manuals say it."""
+    individuals = sided(tmp_path)
+    individuals.census()
+    individuals.name(1, "=Luna; */ 1", annotator="ana")
+    (tmp_path / "xy.csv").write_text("place,x,y\nford,0,0\nhill,1500,250.5\nplace,10,10\n")
+    out(individuals, "secr", tmp_path / "secr", occasion_days=days, places=str(tmp_path / "xy.csv"))
+    out(individuals, "mark", tmp_path / "all.inp", occasion_days=days)
+    lines = (tmp_path / "secr/traps.txt").read_text().splitlines()
+    traps = [line.split() for line in lines if not line.startswith("#")]
+    assert all(len(row) == 3 and float(row[1]) >= 0 and float(row[2]) >= 0 for row in traps)
+    assert len({row[0] for row in traps}) == len(traps), "every detector has one row"
+    lines = (tmp_path / "secr/captures.txt").read_text().splitlines()
+    captures = [line.split() for line in lines if not line.startswith("#")]
+    assert all(len(row) == 4 and row[0] == "1" and int(row[2]) >= 1 for row in captures), "session, ID, occasion, detector"
+    assert {row[3] for row in captures} <= {row[0] for row in traps}
+    assert len({tuple(row) for row in captures}) == len(captures), "a proximity detector has an animal once on an occasion"
+    histories = {}
+    for line in (tmp_path / "all.inp").read_text().splitlines():
+        comment, history, frequency = re.fullmatch(r"/\* (\S+) \*/ ([01]+) (-?\d+);", line).groups()  # type: ignore[union-attr]
+        histories[comment] = history
+        assert frequency == "1"
+    assert len({len(history) for history in histories.values()}) == 1, "every history has every occasion"
+    assert all("1" in history for history in histories.values()), "an animal that was never caught is not known"
+    caught = {name: sorted(place + 1 for place, one in enumerate(history) if one == "1") for name, history in histories.items()}
+    assert caught == {row[1]: sorted({int(other[2]) for other in captures if other[1] == row[1]}) for row in captures}

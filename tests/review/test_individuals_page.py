@@ -5,7 +5,9 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from cccount_dist.campaign.sidewords import SIDES_FILE
 from cccount_dist.individuals.census import Individuals
+from cccount_dist.individuals.sides import of_census, set_side
 from cccount_dist.review.annotators import Annotators
 from storage.workspace import Workspace
 from tests.individuals.made import add_campaign, groups
@@ -86,6 +88,29 @@ def test_what_shows_no_animal_leaves_and_all_that_is_confirmed_says_by_whom(
     assert (census.find(2).sure, len(census.no_animals)) == ("confirmed", 1)
 
 
+def test_sides_are_set_for_marked_pictures_and_taken_back(browser: Browser, serve: Serve, individuals: Individuals) -> None:
+    second = [item for item in range(48) if WRONG[item] == 1]
+    set_side(individuals.workspace, second, "right")
+    with serve(individuals.workspace) as server, browser.new_context() as context:
+        page = context.new_page()
+        failures = opened(page, f"{server.url}/individuals#2")
+        toast = page.locator("#toast")
+        for place in (0, 1):
+            page.locator(".pick").nth(place).click()
+        page.get_by_role("button", name="Side …").click()
+        page.locator("dialog").get_by_role("button", name="Left").click()
+        expect(toast).to_contain_text("2 pictures show the left side")
+        expect(page.locator(".pick", has_text="left side")).to_have_count(2)
+        expect(page.locator(".facts")).to_contain_text("left")
+        told = individuals.workspace.collection().sides()
+        assert sorted(side for side in told if side) == ["left", "left", "right", "right", "right"]
+        toast.get_by_role("button", name="Undo").click()
+        expect(toast).to_contain_text("It is taken back.")
+        expect(page.locator(".pick", has_text="right side")).to_have_count(5)
+        assert failures == []
+    assert [item for item, side in enumerate(individuals.workspace.collection().sides()) if side == "right"] == second
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_axe_finds_no_violation_in_gallery_portrait_and_choice(
     width: int, browser: Browser, serve: Serve, individuals: Individuals
@@ -109,6 +134,21 @@ def test_axe_finds_no_violation_in_gallery_portrait_and_choice(
         expect(page.locator("dialog li").first).to_be_visible()
         found["choice"] = complaints(page)
     assert {where: what for where, what in found.items() if what} == {}
+
+
+def test_with_sides_apart_the_gallery_says_how_few_there_may_be(browser: Browser, serve: Serve, individuals: Individuals) -> None:
+    """Nine groups, of which four were seen from the left and five from the right."""
+    for who in range(9):
+        set_side(individuals.workspace, [item for item in range(48) if WRONG[item] == who], "left" if who < 4 else "right")
+    census = individuals.census()
+    found = of_census(census, individuals.workspace.collection().sides())
+    individuals.folder.write_result(SIDES_FILE, found.stored())
+    with serve(individuals.workspace) as server, browser.new_context() as context:
+        page = context.new_page()
+        opened(page, f"{server.url}/individuals")
+        expect(page.locator("h1")).to_have_text("5 to 9 individuals")
+        expect(page.locator("#below")).to_contain_text("left 4, right 5; one whose two sides nobody has joined is here twice")
+    assert (found.least, found.most) == (5, 9)
 
 
 def test_nobody_sees_individuals_without_a_token(browser: Browser, serve: Serve, individuals: Individuals) -> None:

@@ -24,7 +24,7 @@ def apc(inputs: GroupingInputs, parameters: ApcParameters) -> Sampler[Grouping]:
     vectors, neighbors = rows.vectors, rows.neighbors
     classes = pseudo_classes(vectors, neighbors, parameters.pseudo_classes, inputs.seed)
     sample = fit_pairs(vectors, neighbors, inputs.seed)
-    pairs = fit_map(sample.squared, classes[sample.first] == classes[sample.second])
+    pairs = fit_map(sample.squared, sample.same(classes))
     start = fpc(vectors, neighbors, pairs)
     ground = Ground(rows, pairs, parameters, inputs.seed, sample, classes)
     return PresentItems(ApcSampler(ground, start), present, len(inputs.neighbors))

@@ -4,7 +4,7 @@ Compactness is equation 6 and appendix B.2 of the paper. Memory O(n); joining an
 they touch, a look at one is quadratic in the members, of which at most 300 are looked at.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from cccount_dist.similarity.inmemory import neighbors_in_memory
 
 EDGES = 20  # neighbours of an item whose clusters are candidates
 SMALL = 4  # a cluster up to this size that fails is not split by questions: the odd item leaves
+_ROWS = 2**16  # items whose edges are looked at at a time
 _MIDDLE = (0.5, 0.7)  # ranks by closeness to the central item from which the pair's other item is drawn
 
 
@@ -92,10 +93,7 @@ def candidate_pairs(
     place = np.full(max(clusters.members) + 1, -1, np.int64)
     place[numbers] = np.arange(len(numbers))
     label = place[clusters.label]
-    linked = neighbors[:, :EDGES]
-    a, b = np.repeat(label, linked.shape[1]), np.where(linked >= 0, label[linked], -1).ravel()
-    usable = (a >= 0) & (b >= 0) & (a != b)
-    keys = [_keys(a[usable], b[usable], len(numbers))]
+    keys = [np.unique(np.concatenate([_edges(label, neighbors, part, len(numbers)) for part in _parts(len(neighbors))]))]
     if centroids:
         count = min(centroids, len(numbers) - 1)
         centres = np.stack([vectors[clusters.members[int(c)]].mean(axis=0, dtype=np.float64) for c in numbers])
@@ -103,6 +101,18 @@ def candidate_pairs(
         keys.append(_keys(np.repeat(np.arange(len(numbers)), count), near.ravel(), len(numbers)))
     key = np.unique(np.concatenate(keys))
     return numbers[key // len(numbers)], numbers[key % len(numbers)]
+
+
+def _parts(items: int) -> Iterator[slice]:
+    return (slice(start, start + _ROWS) for start in range(0, items, _ROWS))
+
+
+def _edges(label: Ints, neighbors: NDArray[np.int32], part: slice, count: int) -> Ints:
+    """Return the keys of the pairs of clusters that neighbour edges of some items join."""
+    linked = neighbors[part, :EDGES]
+    a, b = np.repeat(label[part], linked.shape[1]), np.where(linked >= 0, label[linked], -1).ravel()
+    usable = (a >= 0) & (b >= 0) & (a != b)
+    return _keys(a[usable], b[usable], count)
 
 
 def _keys(a: Ints, b: Ints, count: int) -> Ints:

@@ -57,9 +57,11 @@ class PrintedApc:
         away = between(vectors, np.arange(len(vectors)), np.arange(len(vectors)))
         sample = neighbor_pairs(vectors, neighbors)
         classes = self._pseudo_labels()
-        same = classes[sample.first] == classes[sample.second]
+        same = sample.same(classes)
         start = fpc(vectors, neighbors, fit_map(sample.squared, same))
-        return RunningApc(away, isotonic(np.sqrt(sample.squared), same, np.sqrt(away)), start, self.parameters, self.seed)
+        return RunningApc(
+            away, isotonic(np.sqrt(sample.squared.astype(np.float64)), same, np.sqrt(away)), start, self.parameters, self.seed
+        )
 
     def _pseudo_labels(self) -> Ints:
         """Appendix B.1, step 1: k-means."""

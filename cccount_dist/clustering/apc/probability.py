@@ -6,6 +6,7 @@ O(pairs) time and constant memory; a look-up is one table entry. A pair of clust
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # numba infers the types of compiled functions from their arguments.
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,7 @@ BINS = 4096
 SURE = 1e-4  # no pair is surer than this
 RANDOM_PAIRS, MOST_RANDOM = 10, 500_000  # for each item, and in all
 MOST = 300  # items of a cluster that quadratic work looks at
+_PAIRS = 2**20  # of a fit that are looked at at a time
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -47,14 +49,27 @@ class FitPairs:
 
     first: NDArray[np.int32]
     second: NDArray[np.int32]
-    squared: Floats
+    squared: NDArray[np.float32]  # as `distance.py` works them out
+
+    def same(self, classes: Ints) -> NDArray[np.bool_]:
+        """Return which pairs are of one class."""
+        found = np.empty(len(self.first), np.bool_)
+        for part in pair_blocks(len(found)):
+            found[part] = classes[self.first[part]] == classes[self.second[part]]
+        return found
+
+
+def pair_blocks(pairs: int) -> Iterator[slice]:
+    """Yield the places of some pairs after the other: what is worked out of tens of millions of them lies in memory in parts."""
+    return (slice(start, start + _PAIRS) for start in range(0, pairs, _PAIRS))
 
 
 def neighbor_pairs(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> FitPairs:
     """Return all neighbour pairs: what the printed map is fitted on."""
-    first = np.repeat(np.arange(len(neighbors)), neighbors.shape[1])[neighbors.ravel() >= 0].astype(np.int32)
-    second = neighbors.ravel()[neighbors.ravel() >= 0].astype(np.int32)
-    return FitPairs(first, second, distances(vectors, first, second))
+    listed = neighbors.ravel() >= 0
+    first = np.repeat(np.arange(len(neighbors), dtype=np.int32), neighbors.shape[1])[listed]
+    second = neighbors.ravel()[listed].astype(np.int32)
+    return FitPairs(first, second, _squared(vectors, first, second))
 
 
 def fit_pairs(vectors: NDArray[np.float32], neighbors: NDArray[np.int32], seed: int) -> FitPairs:
@@ -66,20 +81,34 @@ def fit_pairs(vectors: NDArray[np.float32], neighbors: NDArray[np.int32], seed: 
     random = np.random.default_rng(seed)
     count = min(RANDOM_PAIRS * items, MOST_RANDOM)
     a, b = random.integers(items, size=count), random.integers(items, size=count)
-    first = np.concatenate([np.repeat(np.arange(items), k), a[a != b]]).astype(np.int32)
-    second = np.concatenate([neighbors.ravel(), b[a != b]]).astype(np.int32)
-    return FitPairs(first, second, distances(vectors, first, second))
+    chance, near = int((a != b).sum()), items * k
+    first, second = np.empty(near + chance, np.int32), np.empty(near + chance, np.int32)
+    first[:near].reshape(items, k)[:] = np.arange(items, dtype=np.int32)[:, None]
+    second[:near].reshape(items, k)[:] = neighbors
+    first[near:], second[near:] = a[a != b], b[a != b]
+    return FitPairs(first, second, _squared(vectors, first, second))
 
 
-def fit_map(squared: Floats, same: NDArray[np.bool_]) -> PairMap:
+def _squared(vectors: NDArray[np.float32], first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Return the squared distances of pairs, which are numbers of four bytes before they are widened."""
+    out = np.empty(len(first), np.float32)
+    for part in pair_blocks(len(first)):
+        out[part] = distances(vectors, first[part], second[part])
+    return out
+
+
+def fit_map(squared: Floats | NDArray[np.float32], same: NDArray[np.bool_]) -> PairMap:
     """Return the isotonic map of these pairs."""
     from sklearn.isotonic import isotonic_regression  # takes a second to load, and a replay from a snapshot fits nothing
 
     low, high = float(squared.min()), float(squared.max())
     scale = BINS / max(high - low, 1e-12)
-    bins = np.minimum(((squared - low) * scale).astype(np.int64), BINS - 1)
-    count = np.bincount(bins, minlength=BINS)
-    share = np.bincount(bins, weights=same, minlength=BINS) / np.maximum(count, 1)
+    count, together = np.zeros(BINS, np.int64), np.zeros(BINS, np.int64)
+    for part in pair_blocks(len(squared)):
+        bins = np.minimum(((squared[part].astype(np.float64) - low) * scale).astype(np.int64), BINS - 1)
+        count += np.bincount(bins, minlength=BINS)
+        together += np.bincount(bins[same[part]], minlength=BINS)
+    share = together / np.maximum(count, 1)
     used = np.flatnonzero(count)
     fitted = isotonic_regression(share[used], sample_weight=count[used], y_min=0.0, y_max=1.0, increasing=False)
     p = np.clip(np.interp(np.arange(BINS), used, fitted), SURE, 1.0 - SURE)
@@ -254,14 +283,15 @@ def refitted(sample: FitPairs, pseudo: Ints, cluster: Ints, links: list[Link]) -
     """
     label = np.unique(cluster, return_inverse=True)[1].astype(np.int64)
     count = int(label.max()) + 1
-    first, second = label[sample.first], label[sample.second]
-    same = pseudo[sample.first] == pseudo[sample.second]
     ends = label[np.array([(u, v) for u, v, _ in links], np.int64).reshape(-1, 2)]
     yes = np.array([value == SAME for _, _, value in links], bool)
     joined = np.zeros(count, bool)
     joined[ends[yes & (ends[:, 0] == ends[:, 1]), 0]] = True
-    same |= (first == second) & joined[first]
     apart = ends[~yes & (ends[:, 0] != ends[:, 1])]
     keys = np.unique(apart.min(axis=1) * count + apart.max(axis=1))
-    same &= ~np.isin(np.minimum(first, second) * count + np.maximum(first, second), keys)
+    same = sample.same(pseudo)
+    for part in pair_blocks(len(same)):
+        first, second = label[sample.first[part]], label[sample.second[part]]
+        same[part] |= (first == second) & joined[first]
+        same[part] &= ~np.isin(np.minimum(first, second) * count + np.maximum(first, second), keys)
     return fit_map(sample.squared, same)

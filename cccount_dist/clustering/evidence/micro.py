@@ -1,8 +1,10 @@
 """Micro-clusters: what the questions are about. Sizes, vector sums, links and candidate pairs; all adds up under merging.
 
 n items become m = max(2,500, n/10) micro-clusters; if that is more than n/2, the most similar ones are glued until n/2 are left.
-Candidate pairs: everything that shares similarity, and the nearest centroids. Memory O(n k + m · (d + candidates)); time of the
-centroids' neighbours O(m² d / 2). When the space is learned again the micro-clusters keep their items, and all else is made anew.
+Candidate pairs: everything that shares similarity, and the nearest centroids. Memory O(n k + pairs + m · (d + candidates)), at
+100,000 items of 1,280 dimensions about half a GiB (docs/evidence/grouping.md), of which the sums of micro-clusters are 0.1; time
+of the centroids' neighbours O(m² d / 2). When the space is learned again the micro-clusters keep their items, and all else is
+made anew.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # numba infers the types of compiled functions from their arguments.
@@ -29,11 +31,14 @@ if TYPE_CHECKING:  # it takes a quarter of a second to load, and a step from a s
 MICROS = 2500  # at least so many micro-clusters, or a tenth of the items
 CENTROIDS = 20  # nearest centroids of each micro-cluster that are candidates although nothing links the two
 COMPLETE = 64  # up to so many micro-clusters every pair is a candidate
-OF_PAIR = 64  # bytes for each stored pair of items while they are merged and their links are summed (50 measured)
+OF_PAIR = 44  # bytes for each stored pair of items while they are merged: 8 where they lie, in both spaces; 27 in `linkage.py`
 # Beyond so many items the space is not learned again: it takes as long as the first pass, questions after it a quarter longer,
 # and what it gains there has not been measured.
 LEARN_UP_TO = 50_000
-_NEAR = 10  # neighbours whose mean distance is the unit of "near"
+_LISTS = 2**16  # lists that are renumbered at a time
+_NEAR = 10  # neighbours whose mean distance is the unit of "near" …
+_FEW = 30  # … but a third of the others, where items are so few: the mean distance to nearly all of them is no unit
+_LEAST_UNIT = 0.1  # share of the mean distance that the unit is at least, of so few items
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,25 +72,41 @@ class Items:
 
     vectors: NDArray[np.float32]  # (n, d) as given; may be a memory map
     usable: NDArray[np.int64]  # (u,) items that have a vector
-    lists: NDArray[np.int32]  # (u, k) neighbours of each in the sharpened space, as places in `usable`
-    as_given: "sparse.csr_matrix | None"  # (u, u) similarity in the given space; None where nothing is learned
+    lists: NDArray[np.int32]  # (u, k) neighbours of each in the sharpened space, as places in `usable`; (0, k) where …
+    as_given: "sparse.csr_matrix | None"  # (u, u) similarity in the given space; … and None where nothing is learned
 
 
 def make_micro(vectors: NDArray[np.float32], neighbors: NDArray[np.int32]) -> tuple[Items, Micro]:
     """Return the items that have neighbours, and their micro-clusters."""
     usable = np.flatnonzero(neighbors[:, 0] >= 0)
-    number = np.full(len(neighbors) + 1, -1, np.int32)
-    number[usable] = np.arange(len(usable), dtype=np.int32)
-    rows, lists = of_items(vectors, usable), number[neighbors[usable]]
-    as_given = jaccard_similarity(lists, rows)
+    learns = len(usable) <= LEARN_UP_TO
+    rows, lists = of_items(vectors, usable), _among(usable, neighbors)
+    as_given = jaccard_similarity(lists, rows, found=lambda done, pairs: _foreseen(done, pairs, len(usable)))
     rows, lists = sharpened(rows[:, : vectors.shape[1]], lists)
     rows = padded(rows)
-    items = Items(vectors, usable, lists, as_given if len(usable) <= LEARN_UP_TO else None)
-    similarity = _similarity(as_given, lists, rows)
+    similarity = jaccard_similarity(lists, rows, before=as_given)
+    items = Items(vectors, usable, lists if learns else lists[:0], as_given if learns else None)
+    del as_given  # what is not needed any more goes before memory is largest
     _require_room(similarity.nnz, len(rows))
     count = max(MICROS, len(rows) // 10)
     merges, _ = average_linkage(similarity, count)
     return items, _described(items, rows, lists, similarity, cut(len(rows), merges, count))
+
+
+def _among(usable: NDArray[np.int64], neighbors: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the lists of the usable items, numbered among themselves."""
+    number = np.full(len(neighbors) + 1, -1, np.int32)  # the last one is that of -1
+    number[usable] = np.arange(len(usable), dtype=np.int32)
+    lists = np.empty((len(usable), neighbors.shape[1]), np.int32)
+    for start in range(0, len(usable), _LISTS):
+        lists[start : start + _LISTS] = number[neighbors[usable[start : start + _LISTS]]]
+    return lists
+
+
+def _foreseen(done: int, pairs: int, items: int) -> None:
+    """Refuse what surely cannot be merged as soon as that is clear: pairs of the first items, with later ones, are known."""
+    share = min(1.0, done / items)
+    _require_room(int(pairs / (share * (2.0 - share))), items)
 
 
 def _require_room(stored: int, items: int) -> None:
@@ -106,13 +127,8 @@ def learned_micro(items: Items, old: Micro, same: NDArray[np.int64]) -> Micro:
     given = of_items(items.vectors, items.usable)
     rows, lists = learned(given[:, : items.vectors.shape[1]], items.lists, np.searchsorted(items.usable, same))
     rows = padded(rows)
-    return _described(items, rows, lists, _similarity(items.as_given, lists, rows), old.label[items.usable])
-
-
-def _similarity(as_given: "sparse.csr_matrix", lists: NDArray[np.int32], rows: NDArray[np.float32]) -> "sparse.csr_matrix":
-    """Return the mean of the similarity in the given space and in that of the rows."""
-    mean: sparse.csr_matrix = ((as_given + jaccard_similarity(lists, rows)) * np.float32(0.5)).tocsr()
-    return mean
+    similarity = jaccard_similarity(lists, rows, before=items.as_given)
+    return _described(items, rows, lists, similarity, old.label[items.usable])
 
 
 def _described(
@@ -137,7 +153,7 @@ def _described(
     label = np.full(len(items.vectors), -1, np.int32)
     label[items.usable] = found
     group_size = np.bincount(group, weights=size)[group].astype(np.float64)
-    far, near = _distances(rows, lists, total, square)
+    far, unit = _distances(rows, lists, total, square)
     return Micro(
         label,
         size,
@@ -153,7 +169,7 @@ def _described(
         _ranks(group, total, size),
         glued,
         far,
-        max(far - near, 1e-6),
+        unit,
     )
 
 
@@ -208,34 +224,83 @@ def _near_total(vectors, neighbors, count):
 def _distances(
     vectors: NDArray[np.float32], neighbors: NDArray[np.int32], total: NDArray[np.float64], square: NDArray[np.float64]
 ) -> tuple[float, float]:
+    """Return the mean squared distance of all pairs of items, and how much nearer the nearest neighbours are, which is the unit.
+
+    Of eleven items ten neighbours are all others: the unit was nothing, closeness without end, and no answer could outweigh it.
+    """
     n, count = len(vectors), min(_NEAR, neighbors.shape[1])
+    least = 1e-6
     all_pairs = 2.0 * (n * square.sum() - np.square(total.sum(axis=0)).sum()) / (n * (n - 1))
-    return float(max(all_pairs, 0.0)), float(_near_total(vectors, neighbors, count) / (n * count))
+    far = float(max(all_pairs, 0.0))
+    if n <= _FEW:
+        count, least = min(count, max(1, (n - 1) // 3)), max(least, _LEAST_UNIT * far)
+    near = float(_near_total(vectors, neighbors, count) / (n * count))
+    return far, max(far - near, least)
 
 
 def _candidates(
     similarity: "sparse.csr_matrix", label: NDArray[np.int32], centres: NDArray[np.float32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    from scipy import sparse
-
     m = len(centres)
-    linked = similarity.tocoo()
-    u, v = label[linked.row], label[linked.col]
     if m <= COMPLETE:
         a, b = (side.astype(np.int32) for side in np.triu_indices(m, 1))
     else:
         count = min(CENTROIDS, m - 1)
         a = np.repeat(np.arange(m, dtype=np.int32), count)
         b = neighbors_in_memory(centres, count, "euclidean").index.ravel()
-    link = np.concatenate([linked.data.astype(np.float64), np.zeros(len(a))])
-    del linked  # as long as all stored pairs of items, as everything else here: what is not needed any more goes
-    first, second = np.concatenate([u, a]), np.concatenate([v, b])
-    del u, v
-    low, high = np.minimum(first, second), np.maximum(first, second)
-    del first, second
-    # Equal pairs are added up; a candidate without a link stays as an explicit 0.
-    summed = sparse.coo_matrix((link, (low, high)), shape=(m, m)).tocsr()
-    del link, low, high
-    pairs = summed.tocoo()
-    apart = pairs.row != pairs.col
-    return pairs.row[apart].astype(np.int32), pairs.col[apart].astype(np.int32), pairs.data[apart].astype(np.float64)
+    first, second, link = _linked(similarity.indptr, similarity.indices, similarity.data, label, a, b, m)
+    return first, second, link
+
+
+@njit(**OPTIONS)
+def _linked(indptr, indices, data, label, a, b, m):
+    """Return the pairs of micro-clusters that items or candidates (a, b) connect, in order, and the sum over the pairs of items:
+    0 where only a candidate does."""
+    start = np.zeros(m + 1, np.int64)
+    for i in range(len(indptr) - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            if label[i] != label[indices[p]]:
+                start[min(label[i], label[indices[p]]) + 1] += 1
+    for p in range(len(a)):
+        if a[p] != b[p]:
+            start[min(a[p], b[p]) + 1] += 1
+    start = np.cumsum(start)
+    fill = start[:-1].copy()
+    # By the lower micro-cluster of a pair: the higher one, and what is added; sums run in the order of items.
+    high, value = np.empty(start[m], np.int32), np.empty(start[m], np.float32)
+    for i in range(len(indptr) - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            u, v = label[i], label[indices[p]]
+            if u != v:
+                low = min(u, v)
+                high[fill[low]], value[fill[low]] = max(u, v), data[p]
+                fill[low] += 1
+    for p in range(len(a)):
+        if a[p] != b[p]:
+            low = min(a[p], b[p])
+            high[fill[low]], value[fill[low]] = max(a[p], b[p]), np.float32(0.0)
+            fill[low] += 1
+    seen = np.full(m, -1, np.int32)
+    pairs = 0
+    for low in range(m):
+        for p in range(start[low], start[low + 1]):
+            if seen[high[p]] != low:
+                seen[high[p]] = low
+                pairs += 1
+    first, second, link = np.empty(pairs, np.int32), np.empty(pairs, np.int32), np.empty(pairs)
+    total, others = np.zeros(m), np.empty(m, np.int32)
+    seen[:] = -1
+    at = 0
+    for low in range(m):
+        count = 0
+        for p in range(start[low], start[low + 1]):
+            if seen[high[p]] != low:
+                seen[high[p]] = low
+                others[count] = high[p]
+                count += 1
+            total[high[p]] += value[p]
+        for other in np.sort(others[:count]):
+            first[at], second[at], link[at] = low, other, total[other]
+            total[other] = 0.0
+            at += 1
+    return first, second, link

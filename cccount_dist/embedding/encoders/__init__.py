@@ -22,12 +22,12 @@ _BUNDLED: dict[str, Callable[[], Encoder]] = {
     "pixels": Pixels,
 }
 
-# Milliseconds of one core for an image, and the share of right 5-NN votes among chimpanzee faces and drawn characters, by
-# `benchmarks/encoder_accuracy.py`, to choose by.
+# Milliseconds of one core for an image, and the share of right 5-NN votes among chimpanzee faces, traffic signs and drawn
+# characters, by `benchmarks/encoder_accuracy.py`, to choose by.
 _MEASURED = {
-    composite.NAME: "8 ms an image; faces .83, characters .79, with its map",
-    efficientnet.NAME: "7.5 ms an image; faces .72, characters .56 (.78, .65 with --map auto)",
-    "hog": "0.2 ms an image; faces .56, characters .62 (.61, .63 with --map auto)",
+    composite.NAME: "8 ms an image; faces .83, signs .63, characters .79, with its map",
+    efficientnet.NAME: "7.5 ms an image; faces .72, signs .52, characters .56 (.78, .56, .65 with --map auto)",
+    "hog": "0.2 ms an image; faces .56, signs .68, characters .62 (.61, .77, .63 with --map auto)",
     "pixels": "0.01 ms an image; a baseline",
 }
 

@@ -51,7 +51,7 @@ def _rows(manifest: Path, label: str | None, root: Path | str) -> Iterator[Row]:
                 f"{where}: no path: a manifest needs one of the columns {', '.join(PATH_COLUMNS)}, filled in every row"
             )
         path = resolve(str(name), root, where)
-        _require(path, known, where)
+        require_image(path, known, where)
         box = parse_box(record.get("bbox"), where)
         address = Address(path, box=box)
         default_id = str(name) if box is None else str(name) + address.uri().removeprefix(path)
@@ -84,7 +84,7 @@ def degrees(value: object, name: str, where: str) -> float | None:
     return found
 
 
-def _require(path: str, known: set[str], where: str) -> None:
+def require_image(path: str, known: set[str], where: str) -> None:
     """Raise `InputError` if there is no such image. Of a bucket one is asked for: a million questions would take an hour."""
     if not is_remote(path):
         if not Path(path).is_file():
@@ -265,5 +265,6 @@ def whole_pixels(value: object, where: str) -> int | None:
 
 
 __all__ = [
-    "clipped_box", "first", "parse_box", "parse_time", "read_table", "records", "resolve", "rows_in", "text", "whole_pixels",
+    "clipped_box", "first", "parse_box", "parse_time", "read_table", "records", "require_image", "resolve", "rows_in", "text",
+    "whole_pixels",
 ]  # fmt: skip

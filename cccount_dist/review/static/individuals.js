@@ -69,12 +69,23 @@ function drawGallery() {
   document.title = `${titled(many)} · ${campaign} · cccount`;
   const count = everybody.length;
   const word = count === 1 ? one : many;
-  find("headline").textContent = told.complete ? `${count.toLocaleString("en")} ${word}` : `The ${count.toLocaleString("en")} ${word} that were seen`;
-  const left = [`${plural(everybody.reduce((sum, each) => sum + each.photos, 0), "picture")}`];
+  const [least, apart] = told.sides_apart ? ofSides() : [count, null];
+  const number = least < count ? `${least.toLocaleString("en")} to ${count.toLocaleString("en")}` : count.toLocaleString("en");
+  find("headline").textContent = told.complete ? `${number} ${word}` : `The ${number} ${word} that were seen`;
+  const left = least < count ? [apart] : [];
+  left.push(`${plural(everybody.reduce((sum, each) => sum + each.photos, 0), "picture")}`);
   if (told.ungrouped) left.push(`${told.ungrouped.toLocaleString("en")} ${told.complete ? "in no group" : "not drawn by the count"}`);
   if (told.no_animals) left.push(`${told.no_animals.toLocaleString("en")} without an animal`);
   find("below").textContent = left.join(" · ");
   drawCards();
+}
+
+/** The fewest that there can be, for left and right of one may be two here; and the sides in words. */
+function ofSides() {
+  const counts = new Map();
+  for (const about of everybody) for (const side of about.sides.length ? about.sides : ["no side"]) counts.set(side, (counts.get(side) ?? 0) + 1);
+  const words = [...counts].sort().map(([side, count]) => `${side} ${count.toLocaleString("en")}`);
+  return [Math.max(0, ...counts.values()), `${words.join(", ")}; one whose two sides nobody has joined is here twice`];
 }
 
 const SURE = ["disputed", "by looks", "partly checked", "one picture", "checked", "confirmed"];
@@ -155,6 +166,8 @@ function card(about) {
   );
 }
 
+const SIDES = { left: "Left", right: "Right", other: "Other", unknown: "Not known" };
+
 const some = (places) => (places.length > 3 ? `${places.slice(0, 3).join(", ")} and ${places.length - 3} more` : places.join(", "));
 
 // -- one individual ---------------------------------------------------------------------------------------------------
@@ -223,8 +236,11 @@ function naming(about) {
   );
 }
 
+const sideOf = new Map(); // of the pictures that were shown, as the server said it
+
 function encounter(pictures, place) {
   const [{ taken_at: at, place: where }] = pictures;
+  for (const picture of pictures) sideOf.set(picture.item, picture.side ?? "unknown");
   const title = [dateOf(at) ?? "Time not known", where].filter(Boolean).join(" · ");
   return element(
     "section",
@@ -239,7 +255,7 @@ function pick(picture) {
     "button",
     { type: "button", class: "pick", "aria-pressed": "false", "data-item": picture.item, "aria-label": `Mark ${picture.name}` },
     shot(picture.item, picture.picture, ""),
-    element("span", { class: "told" }, nameTag(picture.name), picture.checked ? element("span", { class: "seen" }, "checked") : element("span", {}, "by looks")),
+    element("span", { class: "told" }, nameTag(picture.name), picture.side ? element("span", {}, `${picture.side} side · `) : null, picture.checked ? element("span", { class: "seen" }, "checked") : element("span", {}, "by looks")),
   );
   button.addEventListener("click", () => {
     if (!marked.delete(picture.item)) marked.add(picture.item);
@@ -270,6 +286,11 @@ function actions(about) {
       const other = await choose("Whom does the marked picture show?", about, "You say that it shows the same one as all pictures of the one that you choose.");
       if (other) await correct({ action: "move", individual: other.individual, pictures: pictures() }, `You say: it shows ${titleOf(other)}.`);
     }),
+    side: make("Side …", async () => {
+      const chosen = pictures();
+      const side = await chooseSide(chosen.length);
+      if (side) await setSides(number, new Map([[side, chosen]]), `You say: ${plural(chosen.length, "picture")} show${chosen.length === 1 ? "s" : ""} ${side === "unknown" ? "a side that is not known" : `the ${side} side`}.`);
+    }),
     none: make("Not an animal", () => correct({ action: "no-animal", individual: number, pictures: pictures() }, "You say: it shows no animal.")),
   };
   return element("div", { class: "actions", role: "group", "aria-label": "Correct by hand" }, ...Object.values(buttons));
@@ -286,7 +307,27 @@ function marks(about = present) {
   buttons.merge.hidden = count > 0 || everybody.length < 2;
   buttons.split.hidden = count === 0 || count === about.photos;
   buttons.move.hidden = count !== 1 || everybody.length < 2;
+  buttons.side.hidden = count === 0;
   buttons.none.hidden = count !== 1;
+}
+
+/** Have a side chosen; null if none was. */
+function chooseSide(count) {
+  const dialog = find("choose");
+  return new Promise((chosen) => {
+    const end = (side) => {
+      dialog.close();
+      chosen(side);
+    };
+    dialog.replaceChildren(
+      element("h2", { id: "choose-title" }, `Which side ${count === 1 ? "does the marked picture" : `do the ${count.toLocaleString("en")} marked pictures`} show?`),
+      element("p", { class: "below" }, "Pictures of different sides are not compared from the next step of a campaign on."),
+      element("div", { class: "row" }, ...Object.entries(SIDES).map(([side, word]) => element("button", { type: "button", onclick: () => end(side) }, word))),
+      element("div", { class: "row" }, element("button", { type: "button", onclick: () => end(null) }, "Cancel")),
+    );
+    dialog.oncancel = () => chosen(null);
+    dialog.showModal();
+  });
 }
 
 /** Have somebody chosen; null if nobody was. */
@@ -323,8 +364,26 @@ function choose(title, without, below) {
 
 // -- corrections ------------------------------------------------------------------------------------------------------
 
+const newId = () => crypto.randomUUID?.() ?? [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** Say which side pictures show, by side; to take it back is to say what was said before. */
+async function setSides(individual, bySide, said, last = false) {
+  const before = new Map();
+  try {
+    for (const [side, items] of bySide) {
+      for (const item of items) before.set(sideOf.get(item), [...(before.get(sideOf.get(item)) ?? []), item]);
+      await call(address(), { id: newId(), action: "side", individual, pictures: items, text: side });
+    }
+  } catch (error) {
+    say(error.message);
+    return;
+  }
+  say(said, last ? null : () => setSides(individual, before, "It is taken back.", true));
+  await refresh();
+}
+
 async function correct(body, said) {
-  const id = crypto.randomUUID?.() ?? [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const id = newId();
   try {
     await call(address(), { id, ...body });
   } catch (error) {

@@ -1,13 +1,10 @@
 """Camtrap DP 1.0: into the package that the pictures came from, or a new one from what the collection knows.
 
-A package that is given goes out as it came: `individualID` is filled in, every other cell (`individualPositionRadius`, say) and
-every other file stay as found. A new one has a deployment for each place, a medium for each file, an observation for each item.
-What the standard requires and nobody knows (coordinates, times) stays empty and is named; nothing is made up but for two words of
-the project, which are named, too. Time and memory: the collection, or the package.
+A package that is given goes out as it came (`camtrapfilled.py`). A new one has a deployment for each place, a medium for each
+file, an observation for each item. What the standard requires and nobody knows (coordinates, times) stays empty and is
+named; nothing is made up but for two words of the project, which are named, too. Time and memory: the collection, or the package.
 """
 
-import csv
-import io
 import json
 import mimetypes
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,10 +14,9 @@ from typing import Any
 
 from cccount_dist.campaign.answerwords import plural
 from cccount_dist.individuals.roster import Individual
-from flows.exchange.csvfiles import csv_bytes, guarded
+from flows.exchange.csvfiles import csv_bytes
+from flows.exchange.formats.camtrapfilled import filled
 from flows.exchange.formats.source import Source, Written, called, notes
-from storage.errors import InputError
-from storage.reading import read_regular, reading, require_file
 from storage.version import __version__
 
 _STANDARD = "https://raw.githubusercontent.com/tdwg/camtrap-dp/1.0"
@@ -36,60 +32,7 @@ _NO_PLACE = "unknown"
 
 def camtrap_dp(source: Source) -> Written:
     """Fill in the package that was given, or make one."""
-    return _made(source) if source.choices.package is None else _filled(source, source.choices.package)
-
-
-# -- into a package that is there -----------------------------------------------------------------------------------------
-
-
-def _filled(source: Source, package: Path) -> Written:
-    for name in ("datapackage.json", "observations.csv"):
-        require_file(package / name)
-    who = {source.census.facts.ids[item]: guarded(called(one)) for item, one in source.pictures}
-    observations = package / "observations.csv"
-    with reading(observations):
-        data = read_regular(observations)
-        lines = data.decode("utf-8-sig").splitlines(keepends=True)
-        rows = list(csv.reader(io.StringIO("".join(lines), newline="")))
-        header = rows[0] if rows else []
-        if "individualID" not in header:
-            raise InputError(f"{observations} has no column individualID: is it a package of Camtrap DP 1.0?")
-        column = header.index("individualID")
-        keys = [header.index(name) for name in ("observationID", "mediaID") if name in header]
-        filled = 0
-        for number, row in enumerate(rows[1:], start=2):
-            shown = next((who[row[key]] for key in keys if len(row) > key and row[key] in who), None)
-            if shown is None:
-                continue
-            if len(row) != len(header):
-                raise InputError(
-                    f"{observations} row {number} has {len(row)} cells for {len(header)} columns: nothing was written"
-                )
-            row[column] = shown
-            filled += 1
-    end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
-    sink = io.StringIO(newline="")
-    csv.writer(sink, lineterminator=end).writerows(rows)
-    mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
-    files = _files_of(package)
-    left = len(source.pictures) - filled
-    note = f"{plural(left, 'picture')} of the collection not in the package" if left > 0 else None
-    return Written({**files, "observations.csv": mark + sink.getvalue().encode()}, filled, note)
-
-
-def _files_of(package: Path) -> dict[str, bytes]:
-    """The tables of a package as they are; what a link brings in from elsewhere is not the package's to give away."""
-    found = {}
-    for path in sorted(package.iterdir()):
-        if path.suffix in (".json", ".csv"):
-            with reading(path):
-                if not path.resolve().is_relative_to(package.resolve()):
-                    raise InputError(f"{path} is a link to a file outside the package: put the file itself there")
-                found[path.name] = read_regular(path)
-    return found
-
-
-# -- a new package --------------------------------------------------------------------------------------------------------
+    return _made(source) if source.choices.package is None else filled(source, source.choices.package)
 
 
 def _made(source: Source) -> Written:

@@ -17,6 +17,7 @@ from flows.exchange.formats.known import errors_of, measured, over, unmeasured
 from flows.exchange.formats.source import Source, Written, called, notes
 from flows.exchange.formats.words import token
 from flows.exchange.places import in_metres
+from storage.collection import LEFT, RIGHT
 from storage.errors import InputError
 
 Histories = Mapping[str, Sequence[int]]  # who -> their pictures
@@ -80,7 +81,11 @@ def _named(drawn: Drawn, names: Sequence[str]) -> dict[str, Sequence[int]]:
 
 
 def _occasions(source: Source) -> _Occasions:
-    days = {item: moment.date() for item, _ in source.pictures if (moment := source.when(item)) is not None}
+    side = source.choices.side
+    kept = [item for item, _ in source.pictures if side is None or source.side(item) == side]
+    if not kept:
+        raise InputError(f"no picture shows the {side} side: `cccount individuals` lists the sides that there are")
+    days = {item: moment.date() for item in kept if (moment := source.when(item)) is not None}
     if not days:
         raise InputError("no picture has a time: capture histories need one (`cccount init --manifest`, column taken_at)")
     first, last = source.choices.first_day or min(days.values()), source.choices.last_day or max(days.values())
@@ -95,13 +100,25 @@ def _occasions(source: Source) -> _Occasions:
     of = {item: (day - first) // length + 1 for item, day in days.items() if first <= day <= last}
     if not of:
         raise InputError(f"no picture was taken from {first} to {last}: the first is of {min(days.values())}")
-    untimed, outside = len(source.pictures) - len(days), len(days) - len(of)
+    untimed, outside = len(kept) - len(days), len(days) - len(of)
     note = notes(
         f"{plural(count, 'occasion')} of {plural(source.choices.occasion_days, 'day')} from {first} (UTC)",
         f"{plural(untimed, 'picture')} without a time left out" if untimed else None,
         f"{plural(outside, 'picture')} of other days left out" if outside else None,
+        f"of the {side} side alone" if side else _apart(source),
     )
     return _Occasions(of, count, note or "")
+
+
+def _apart(source: Source) -> str | None:
+    """Whether one animal may be two histories: nobody knows which left sides and right sides belong together."""
+    shown = [{source.side(item) for item in one.items} & {LEFT, RIGHT} for one in source.census.individuals]
+    alone = [next(iter(sides)) for sides in shown if len(sides) == 1]
+    if len(set(alone)) < 2:
+        return None
+    return (
+        f"{len(alone):,} were seen from one side only: one animal may be two histories (--side left, or right, writes one side)"
+    )
 
 
 def _secr(source: Source, who: Histories, occasions: _Occasions, said: str) -> tuple[bytes, int]:

@@ -30,6 +30,7 @@ class Choices:
     last_day: date | None = None
     draws: int = 0
     seed: int = 0
+    side: str | None = None
     package: Path | None = None
     places: Mapping[str, Place] = field(default_factory=dict)
 

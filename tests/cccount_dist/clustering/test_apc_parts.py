@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from cccount_dist.clustering.agreement import nmi
+from cccount_dist.clustering.apc import probability
 from cccount_dist.clustering.apc.clusters import Looks
 from cccount_dist.clustering.apc.fpc import fpc
 from cccount_dist.clustering.apc.parameters import PROBABILITIES, parameters_from
-from cccount_dist.clustering.apc.probability import PairMap, entropy_drop, fit_map, fit_pairs, merge_probability
+from cccount_dist.clustering.apc.probability import PairMap, entropy_drop, fit_map, fit_pairs, merge_probability, refitted
 from cccount_dist.clustering.apc.stages import attached
 from cccount_dist.clustering.apc.steps import Ground
 from cccount_dist.clustering.distance import dot, padded, squared_distance
@@ -29,6 +30,20 @@ NEIGHBORS = neighbors_in_memory(VECTORS, 20).index
 def a_map() -> PairMap:
     pairs = fit_pairs(VECTORS, NEIGHBORS, seed=0)
     return fit_map(pairs.squared, CLASSES[pairs.first] == CLASSES[pairs.second])
+
+
+def test_a_map_is_the_same_however_many_pairs_are_looked_at_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fitted() -> list[PairMap]:
+        sample = fit_pairs(VECTORS, NEIGHBORS, seed=0)
+        np.testing.assert_array_equal(sample.same(CLASSES), CLASSES[sample.first] == CLASSES[sample.second])
+        links = [(0, 35, 0.0), (1, 2, 1.0), (52, 60, 0.0)]
+        return [fit_map(sample.squared, sample.same(CLASSES)), refitted(sample, CLASSES, CLASSES // 2, links)]
+
+    expected = fitted()
+    monkeypatch.setattr(probability, "_PAIRS", 37)
+    for found, other in zip(fitted(), expected, strict=True):
+        assert (found.low, found.scale) == (other.low, other.scale)
+        np.testing.assert_array_equal(found.odds, other.odds)
 
 
 def all_odds(pairs: PairMap) -> NDArray[np.float64]:
@@ -137,6 +152,7 @@ def test_merge_probabilities_equal_the_equations_and_p_plus_may_have_pairs_added
     assert found[0] == pytest.approx(expected[kind], rel=1e-6)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 30), min_size=2, max_size=8))
 def test_the_entropy_falls_by_delta_h(sizes: list[int]) -> None:
     def entropy(parts: list[int]) -> float:

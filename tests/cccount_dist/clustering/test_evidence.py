@@ -19,7 +19,7 @@ from cccount_dist.clustering.evidence.representatives import pick
 from cccount_dist.clustering.evidence.topics import Topic
 from cccount_dist.clustering.evidence.worth import Counted, Rates
 from cccount_dist.sampling.oracles import LabelOracle
-from cccount_dist.sampling.types import Answer, KnownAnswer, Question
+from cccount_dist.sampling.types import Answer, KnownAnswer, OutsideAnswer, Question
 from cccount_dist.similarity.inmemory import neighbors_in_memory
 from storage.errors import InputError
 from tests.cccount_dist.clustering.groups import Labels, answer_all, digits, grouper, replies
@@ -369,3 +369,21 @@ def test_every_fit_of_the_model_is_likelier_than_where_it_began(seed: int, cases
     assume((once > FLOOR).all() and (again > FLOOR).all())  # a floor is put under the weights at the end
     assert loss(once) <= loss(PRIOR_MEAN) + 1e-6
     assert loss(again) <= loss(once) + 1e-6
+
+
+@pytest.mark.parametrize("rates", [None, (0.0, 0.0)])
+@pytest.mark.parametrize("items", [3, 5, 8, 11, 16])
+def test_a_handful_of_items_is_grouped_as_people_said_once_every_pair_was_answered(
+    items: int, rates: tuple[float, float] | None
+) -> None:
+    """The neighbours of each are then all others: that these are near says nothing, and no answer may be outweighed by it."""
+    for seed in range(6):
+        rng = np.random.default_rng((items, seed))
+        labels = rng.integers(0, max(1, items // 2), items)
+        vectors = (rng.normal(size=(items, 12))[labels] + rng.normal(size=(items, 12))).astype(np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        lists = neighbors_in_memory(vectors, min(8, items - 1), "cosine").index
+        sampler = evidence_sampler(vectors, lists, rates=rates)
+        pairs = [(u, v) for v in range(items) for u in range(v)]
+        sampler.know([OutsideAnswer(-1, u, v, float(labels[u] == labels[v])) for u, v in pairs])
+        assert same_partition(sampler.result().labels, labels), (items, seed)

@@ -9,6 +9,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from sklearn.metrics import adjusted_rand_score
 
+from cccount_dist.clustering.evidence import micro, reciprocal
 from cccount_dist.clustering.evidence.linkage import average_linkage, cut
 from cccount_dist.clustering.evidence.reciprocal import jaccard_similarity
 from cccount_dist.similarity.inmemory import neighbors_in_memory
@@ -89,3 +90,47 @@ def test_jaccard_similarity_is_what_its_definition_says(seed: int) -> None:
     neighbors = neighbors_in_memory(vectors, 25).index
     expected = (reference(neighbors, vectors, 10, 3) + reference(neighbors, vectors, 20, 6)) / 2
     assert np.allclose(jaccard_similarity(neighbors, vectors).toarray(), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("room", [1, 50, 1000])
+def test_similarities_are_the_same_whatever_is_made_at_a_time(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors, _ = blobs((30, 20, 15), noise=0.4)
+    neighbors = neighbors_in_memory(vectors, 25).index.copy()
+    neighbors[3] = neighbors[11, 4:] = -1
+    told: list[tuple[int, int]] = []
+    expected = jaccard_similarity(neighbors, vectors, found=lambda rows, pairs: told.append((rows, pairs)))
+    assert told == [(65, expected.nnz)]
+    monkeypatch.setattr(reciprocal, "BLOCK", room)
+    found = jaccard_similarity(neighbors, vectors, found=lambda rows, pairs: told.append((rows, pairs)))
+    assert told[-1] == told[0]
+    assert len(told) > 2
+    for name in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_similarities_in_two_spaces_are_averaged() -> None:
+    vectors, _ = blobs((30, 20, 15), noise=0.4)
+    moved = vectors * np.linspace(0.5, 1.5, vectors.shape[1], dtype=np.float32)
+    lists, others = (neighbors_in_memory(space, 25).index for space in (vectors, moved))
+    one, other = jaccard_similarity(lists, vectors), jaccard_similarity(others, moved)
+    mean = jaccard_similarity(others, moved, before=one)
+    expected = ((one + other) * np.float32(0.5)).tocsr()
+    expected.sort_indices()
+    for name in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(mean, name), getattr(expected, name))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_links_of_micro_clusters_are_the_sums_over_their_pairs_of_items(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    similarity = np.triu(random.random((60, 60)) * (random.random((60, 60)) < 0.3), 1).astype(np.float32)
+    label = random.integers(12, size=60).astype(np.int32)
+    given = sparse.csr_matrix(similarity)
+    a, b = random.integers(12, size=(2, 20)).astype(np.int32)
+    first, second, link = micro._linked(given.indptr, given.indices, given.data, label, a, b, 12)
+    member = np.eye(12)[label]
+    between = member.T @ (similarity + similarity.T).astype(np.float64) @ member
+    wanted = {(i, j) for i in range(12) for j in range(i + 1, 12) if between[i, j] > 0}
+    wanted |= {(int(min(u, v)), int(max(u, v))) for u, v in zip(a, b, strict=True) if u != v}
+    assert list(zip(first.tolist(), second.tolist(), strict=True)) == sorted(wanted)
+    assert np.allclose(link, between[first, second])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from cccount_dist.clustering import rows
+from cccount_dist.clustering.evidence import micro
 from cccount_dist.clustering.evidence.micro import make_micro
 from cccount_dist.clustering.hacc.forest import WholeNumbers, whole_numbers
 from cccount_dist.clustering.hacc.units import central_items
@@ -82,6 +83,7 @@ def test_micro_clusters_of_a_memory_map_are_those_of_memory(monkeypatch: pytest.
     expected = make_micro(VECTORS, index)[1]
     np.save(tmp_path / "x.npy", VECTORS)
     monkeypatch.setattr(rows, "IN_MEMORY", 1000)
+    monkeypatch.setattr(micro, "_LISTS", 30)
     found = make_micro(np.load(tmp_path / "x.npy", mmap_mode="r"), index)[1]
     for name in ("label", "total", "members", "link", "glued", "far", "unit"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))

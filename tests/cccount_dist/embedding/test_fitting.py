@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
-from cccount_dist import ClusterCounter, PairwiseClusterer
+from cccount_dist import ClusterCounter, PairwiseClusterer, Subclusterer
 from cccount_dist.embedding import fitting
 from cccount_dist.embedding.fitting import (
     components_for,
@@ -168,3 +168,15 @@ def test_the_classes_in_memory_group_by_the_map_when_asked_to() -> None:
     assert right("auto") > right("none") + 0.2
     counter = ClusterCounter(budget=150, map="auto").fit(x, oracle=lambda u, v: bool(labels[u] == labels[v]))
     assert counter.interval_[0] <= 16 <= counter.interval_[1]
+
+
+def test_subclusters_in_memory_are_purer_in_the_map() -> None:
+    x, labels = individuals(16, 8, 64)
+
+    def alike(wanted: str) -> float:
+        found = Subclusterer(16, size=4, budget=0, map=wanted).fit(x).subclusters_
+        return float(np.mean([labels[other] == labels[row[0]] for row in found for other in row[1:] if other >= 0]))
+
+    assert alike("auto") > alike("none") + 0.2
+    with pytest.raises(InputError, match="there is no map 'always'"):
+        Subclusterer(16, map="always", budget=0).fit(x)
