@@ -45,6 +45,9 @@ class Objects(Protocol):
     def read_range(self, key: str, offset: int, size: int) -> bytes:
         """Return `size` bytes from `offset` on; fewer if the object ends before."""
 
+    def read_into(self, key: str, room: memoryview) -> int:
+        """Read the object's beginning to a place in memory, as much as has room; return how much that was."""
+
     def size(self, key: str) -> int | None:
         """Return the object's size in bytes, or None if there is none."""
 
@@ -107,6 +110,15 @@ class LocalObjects:
             with open_regular(self.path(key)) as source:
                 source.seek(offset)
                 return source.read(size)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise MissingObjectError(f"{self.path(key)} does not exist") from error
+        except OSError as error:
+            raise explained(error, self.path(key)) from error
+
+    def read_into(self, key: str, room: memoryview) -> int:
+        try:
+            with open_regular(self.path(key)) as source:
+                return source.readinto(room)  # type: ignore[attr-defined, no-any-return]
         except (FileNotFoundError, NotADirectoryError) as error:
             raise MissingObjectError(f"{self.path(key)} does not exist") from error
         except OSError as error:

@@ -57,6 +57,11 @@ class RemoteObjects:
         with _explained(self._where(key)):
             return bytes(obstore.get(self._store, key, options={"range": (offset, offset + size)}).bytes())
 
+    def read_into(self, key: str, room: memoryview) -> int:
+        data = self.read(key)[: len(room)]
+        room[: len(data)] = data
+        return len(data)
+
     def size(self, key: str) -> int | None:
         import obstore
 

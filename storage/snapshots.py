@@ -46,9 +46,11 @@ class Snapshots:
 
     def blob(self, name: str) -> bytes:
         """Return a blob, whose content the caller checks; a name that is no digest is refused."""
-        if not _NAME.fullmatch(name):
-            raise CorruptionError(f"{name!r} is no name of a blob")
-        return self._objects.read(self._key(name))
+        return self._objects.read(self._checked_key(name))
+
+    def blob_into(self, name: str, room: memoryview) -> int:
+        """Read a blob to a place in memory, as much as has room; return how much that was. As for `blob` otherwise."""
+        return self._objects.read_into(self._checked_key(name), room)
 
     def write(self, name: str, blobs: Iterable[Blob], document: Callable[[], dict[str, Any]], *, anew: bool = False) -> None:
         """Write a document and its blobs. `document` is called when all blobs are written; `anew`: those there may be damaged."""
@@ -71,6 +73,11 @@ class Snapshots:
         names = [key.rpartition("/")[2].removesuffix(".json") for key in self._objects.keys(self._top) if key.endswith(".json")]
         documents = [found for name in names if (found := self.read(name)) is not None]
         return {self._key(str(digest)) for document in documents for digest in document.get(BLOBS, ())}
+
+    def _checked_key(self, name: str) -> str:
+        if not _NAME.fullmatch(name):
+            raise CorruptionError(f"{name!r} is no name of a blob")
+        return self._key(name)
 
     def _key(self, digest: str) -> str:
         return f"{self._top}/data/{digest}.bin"

@@ -101,6 +101,13 @@ class ObjectsContract:
         assert objects.read_range("a/b", 8, 4) == b"89"
         with pytest.raises(MissingObjectError):
             objects.read_range("a/c", 0, 1)
+        room = bytearray(12)
+        assert objects.read_into("a/b", memoryview(room)[:4]) == 4
+        assert objects.read_into("a/b", memoryview(room)[4:]) == 8
+        assert room[:4] == b"0123"
+        assert room[4:] == b"01234567"
+        with pytest.raises(MissingObjectError):
+            objects.read_into("a/c", memoryview(room))
 
     def test_zarr_reads_what_was_written(self, objects: Objects) -> None:
         array = ShardedArray.create(objects, EMBEDDINGS, (600, 3), attributes={}, shard_rows=256)

@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 from cccount_dist.clustering import methods as grouping
 from cccount_dist.counting import methods as counting
 from cccount_dist.sampling.drive import PAGE_COST
+from cccount_dist.sampling.oracles import SimilarityOracle
 from cccount_dist.sampling.types import Answer, Question, Sampler, asked_at_once
 from cccount_dist.similarity.sharp import SharpRows
 from cccount_dist.subclustering.passive import Options, draw_candidates
@@ -91,6 +92,12 @@ def _answer(question: Question, labels: NDArray[np.int64]) -> float | None:
     return float(same != (question.id % 7 == 6))
 
 
+def rated(vectors: NDArray[np.float32]) -> list[float | None]:
+    """What a simulation answers that rates by similarity: it may be killed on one machine and go on on another."""
+    oracle = SimilarityOracle(vectors, noise=0.05, seed=3)
+    return [oracle.answer(Question(u, u, v, "rating")) for u, v in enumerate(range(1, len(vectors)))]
+
+
 def processor() -> dict[str, str]:
     """What the libraries compute for, as they say it themselves."""
     loops = np.lib.introspect.opt_func_info(func_name="add$", signature="float32")
@@ -102,10 +109,10 @@ def processor() -> dict[str, str]:
 
 
 def main() -> None:
-    """Print the questions of every method as JSON."""
+    """Print the questions of every method, and ratings of a simulation, as JSON."""
     stored = Stored.read(Path(sys.argv[1]))
     asks = {name: asked(sampler, stored.labels) for name, sampler in samplers(stored)}
-    json.dump({"processor": processor(), "questions": asks}, sys.stdout)
+    json.dump({"processor": processor(), "questions": asks, "ratings": rated(stored.vectors)}, sys.stdout)
 
 
 if __name__ == "__main__":

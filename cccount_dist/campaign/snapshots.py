@@ -33,7 +33,7 @@ FORMAT = 2
 NAME = "sampler"
 SUMS = "sums"  # member of a document: those of its blobs
 PREPARED = "prepared"  # a sampler that was told nothing yet: what it has computed from vectors and neighbours alone
-WORTH_SECONDS = 0.5  # of replay that a snapshot must save, or twice what it takes to write it
+WORTH_SECONDS = 0.5  # of replay that a snapshot must save; each later step saves them, so never less than it takes to write it
 _LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
 _DAMAGE = (CccountError, ValueError, TypeError, LookupError, AttributeError, OverflowError, MemoryError)
 
@@ -147,7 +147,7 @@ class SamplerSnapshots:
 
     def save(self, sampler: Sampler[Any], answers: int, rounds: int, questions: int) -> None:
         """Write a snapshot if it is worth it: the sampler was told so many rows of the log, and asked so many rounds."""
-        if self._hopeless or self._stored == (answers, rounds) or self._work <= max(WORTH_SECONDS, 2.0 * self._took):
+        if self._hopeless or self._stored == (answers, rounds) or self._work <= max(WORTH_SECONDS, self._took):
             return
         log = self._folder.log
         chain, asked = log.digest_at(answers), log.asked_digest(questions)
@@ -159,7 +159,8 @@ class SamplerSnapshots:
             self._stored, self._anew, self._work = (answers, rounds), False, 0.0
 
     def _thawed(self, document: Mapping[str, Any]) -> Sampler[Any]:
-        frozen = unpacked(document[BLOBS], document[SUMS], self._folder.snapshots.blob, self._lying)
+        stored = self._folder.snapshots
+        frozen = unpacked(document[BLOBS], document[SUMS], stored.blob, self._lying, stored.blob_into)
         sampler: Sampler[Any] = thaw(frozen, self._given, self._rooms)
         return sampler
 

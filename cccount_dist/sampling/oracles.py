@@ -1,5 +1,6 @@
 """Who answers: known labels (which may be made to lie), or a function of the caller. People answer through the query log."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
@@ -132,7 +133,8 @@ def _missing(label: np.generic) -> bool:
 class SimilarityOracle:
     """Rates two items by the cosine of their vectors, at least 0, with normal noise of deviation `noise`, kept within 0 and 1.
 
-    The noise depends on the seed and the number of the question only. A row of NaN is an item without a vector: unsure.
+    The noise depends on the seed and the number of the question only. A row of NaN is an item without a vector: unsure. Products
+    are added up exactly: a BLAS adds in an order that depends on the processor, and a simulation answers the same anywhere.
 
     >>> SimilarityOracle(np.array([[1, 0], [0.6, 0.8]], np.float32)).answer(Question(0, 0, 1, "rating"))
     0.6000000238418579
@@ -148,7 +150,8 @@ class SimilarityOracle:
         if not kind.is_a_similarity:
             asks = " or ".join(kind.words)
             raise InputError(f"--oracle similarity rates pairs, and this method asks {asks}: use --oracle labels")
-        similarity = float(self._vectors[question.u] @ self._vectors[question.v])
+        products = self._vectors[question.u] * self._vectors[question.v]
+        similarity = float(np.float32(math.fsum(products.tolist())))
         if np.isnan(similarity):
             return None
         random = np.random.Generator(np.random.Philox(key=self._seed, counter=[question.id, 0, 0, 0]))

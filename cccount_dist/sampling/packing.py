@@ -98,19 +98,37 @@ class Packing:
         return self.names[-1], data
 
 
-def unpacked(names: Sequence[str], sums: Sequence[int], read: Callable[[str], bytes], lying: Lying | None = None) -> Frozen:
+def unpacked(
+    names: Sequence[str],
+    sums: Sequence[int],
+    read: Callable[[str], bytes],
+    lying: Lying | None = None,
+    into: Callable[[str, memoryview], int] | None = None,
+) -> Frozen:
     """Return what was frozen; `CorruptionError` for a blob that is not what was written.
 
-    Large arrays are there to be taken, small ones are flat and not to be changed. `lying` is told where the large ones are.
+    Large arrays are there to be taken, small ones are flat and not to be changed. `lying` is told where the large ones are;
+    `into` reads a blob straight to where it is wanted and says how much that was.
     """
     if len(names) != len(sums) or not names:
         raise CorruptionError("a snapshot without its blobs")
 
     def blob(number: int) -> bytes:
         data = read(names[number])
+        check(number, data)
+        return data
+
+    def check(number: int, data: bytes | memoryview) -> None:
         if zlib.crc32(data) != sums[number]:
             raise CorruptionError(f"the blob {names[number]} is damaged")
-        return data
+
+    def fill(number: int, room: memoryview) -> None:
+        if into is None:
+            room[:] = blob(number)
+        elif into(names[number], room) != len(room):
+            raise CorruptionError(f"the blob {names[number]} is not whole")
+        else:
+            check(number, room)
 
     shared: dict[int, bytes] = {}
     arrays = []
@@ -124,9 +142,9 @@ def unpacked(names: Sequence[str], sums: Sequence[int], read: Callable[[str], by
             arrays.append(np.frombuffer(pieces[0], dtype) if pieces else np.empty(size, dtype))
             continue
         array = np.empty(size, dtype)
-        data, at = array.view(np.uint8), 0
-        for number, start, length in places:
-            data[at : at + length] = np.frombuffer(blob(number), np.uint8)[start : start + length]
+        data, at = array.view(np.uint8).data, 0
+        for number, _, length in places:
+            fill(number, data[at : at + length])
             at += length
         if lying is not None:
             lying.keep(array, [(names[number], sums[number]) for number, _, _ in places])

@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -49,31 +50,40 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def campaigns_on(stored: Path, settings: dict[str, str]) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """What a process with these settings computes for, and what it asks."""
+@dataclass(frozen=True)
+class Told:
+    """What a process computes for, what it asks, and how a simulation in it rates."""
+
+    processor: dict[str, str]
+    questions: dict[str, list[str]]
+    ratings: list[float]
+
+
+def campaigns_on(stored: Path, settings: dict[str, str]) -> Told:
+    """What a process with these settings says."""
     command = [sys.executable, "-m", "tests.otherprocessors", str(stored)]
     done = subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
-    found = json.loads(done.stdout)
-    return found["processor"], found["questions"]
+    return Told(**json.loads(done.stdout))
 
 
 @pytest.fixture(scope="module")
-def here(stored: Path) -> dict[str, list[str]]:
-    return campaigns_on(stored, {})[1]
+def here(stored: Path) -> Told:
+    return campaigns_on(stored, {})
 
 
-def test_every_method_that_is_registered_is_tried(here: dict[str, list[str]]) -> None:
-    assert set(here) == set(METHODS.names())
-    assert all(len(questions) >= FEWEST for questions in here.values())
+def test_every_method_that_is_registered_is_tried(here: Told) -> None:
+    assert set(here.questions) == set(METHODS.names())
+    assert all(len(questions) >= FEWEST for questions in here.questions.values())
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the settings are those of x86-64")
 @pytest.mark.parametrize("processor", PROCESSORS)
-def test_every_method_asks_the_same_on_another_processor(processor: str, stored: Path, here: dict[str, list[str]]) -> None:
+def test_every_method_asks_the_same_on_another_processor(processor: str, stored: Path, here: Told) -> None:
     settings, expected = PROCESSORS[processor]
-    computes_for, there = campaigns_on(stored, settings)
+    there = campaigns_on(stored, settings)
     for library, name in expected.items():
-        assert name in computes_for[library], "the setting has no effect: this would compare a processor with itself"
-    assert list(there) == list(here)
-    assert [name for name in here if there[name] != here[name]] == []
+        assert name in there.processor[library], "the setting has no effect: this would compare a processor with itself"
+    assert list(there.questions) == list(here.questions)
+    assert [name for name in here.questions if there.questions[name] != here.questions[name]] == []
+    assert there.ratings == here.ratings

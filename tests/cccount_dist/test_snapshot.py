@@ -4,6 +4,7 @@ import functools
 import json
 import random
 from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -172,6 +173,22 @@ def test_a_blob_that_is_not_what_its_name_says_is_refused() -> None:
         other = {**blobs, name: blobs[name][:-1] + b"\7"}
         with pytest.raises(CorruptionError):
             unpacked(packing.names, packing.sums, other.__getitem__)
+        with pytest.raises(CorruptionError):
+            unpacked(packing.names, packing.sums, other.__getitem__, into=reading(other))
+    shorter = {name: data[:-8] for name, data in blobs.items()}
+    with pytest.raises(CorruptionError):
+        unpacked(packing.names, packing.sums, blobs.__getitem__, into=reading(shorter))
+
+
+def reading(blobs: dict[str, bytes]) -> Callable[[str, memoryview], int]:
+    """Reads blobs to where they are wanted, as a folder does."""
+
+    def into(name: str, room: memoryview) -> int:
+        data = blobs[name][: len(room)]
+        room[: len(data)] = data
+        return len(data)
+
+    return into
 
 
 def test_a_large_array_keeps_its_name_until_it_is_changed() -> None:
@@ -180,6 +197,7 @@ def test_a_large_array_keeps_its_name_until_it_is_changed() -> None:
     lying = Lying()
     (array,) = unpacked(first.names, first.sums, blobs.__getitem__, lying).arrays
     assert [name for name, _ in lying.blobs(array)] == first.names[:-1]
+    assert np.array_equal(unpacked(first.names, first.sums, blobs.__getitem__, into=reading(blobs)).arrays[0], array)
     again = Packing(Frozen([1], [array]), lying)
     assert dict(again.blobs()).keys() == blobs.keys()
     array[2_999_999] = -1

@@ -15,8 +15,8 @@ import numpy as np
 from numba import njit
 
 from cccount_dist.clustering.distance import dot
-from cccount_dist.clustering.evidence.bounds import most_product, rest_of
-from cccount_dist.clustering.evidence.kernels import OPTIONS, longer, root
+from cccount_dist.clustering.evidence.bounds import most_product, write_roughly
+from cccount_dist.clustering.evidence.kernels import OPTIONS, longer
 
 LARGE = 0.1  # share of all pairs inside blocks from which a merge counts as large
 CAUTION = 2.5  # log-odds that a large merge without an answer needs in addition
@@ -42,12 +42,12 @@ def features(link, product, size_a, size_b, square_a, square_b, far, unit):
 
 
 @njit(**OPTIONS)
-def _log_odds(a, b, link, said, least, size, total, square, low, rest, weight, theta, far, unit):
+def _log_odds(a, b, link, said, least, size, total, square, rough, reach, weight, theta, far, unit):
     """Return the log-odds of two units with what the answers say; minus infinity if they are at most `least`.
 
     A larger product never makes them smaller, rounding included: the weight of closeness is positive (`logistic.py`).
     """
-    product = most_product(low[a], rest[a], low[b], rest[b])
+    product = most_product(rough[a], reach[a], rough[b], reach[b])
     f1, f2, f3 = features(link, product, size[a], size[b], square[a], square[b], far, unit)
     z = weight[0] + weight[1] * f1 + weight[2] * f2 + weight[3] * f3 - theta
     if z + said <= least:
@@ -123,12 +123,12 @@ def _held_back(evidence, pairs, within, caution):
 
 @njit(**OPTIONS)
 def agglomerate(
-    first, second, link, evidence, known, glued, size, total, square, low, rest, weight, theta, caution, far, unit, margin
+    first, second, link, evidence, known, glued, size, total, square, rough, reach, weight, theta, caution, far, unit, margin
 ):
-    """Merge units. `size`, `total`, `square`, `low` and `rest` are changed in place.
+    """Merge units. `size`, `total`, `square`, `rough` and `reach` are changed in place.
 
     Parameters: pairs of units (`first` < `second`) with link and evidence; the features `known` (K, 4) of the first K of them;
-    merges that are made first; `low` and `rest` of the units' sums, see `split`; the model's weights and so on.
+    merges that are made first; `rough` and `reach` of the units' sums, see `roughly`; the model's weights and so on.
 
     Returns
     -------
@@ -138,7 +138,8 @@ def agglomerate(
     units = len(size)
     start, length, partner, links, evidences = _rows(units, first, second, link, evidence)
     end = 2 * len(first)
-    parent = np.arange(units)
+    unit_in = np.arange(units)  # the unit that each one is in now
+    following, last = np.full(units, -1, np.int64), np.arange(units)  # of those that are in one unit
     version = np.zeros(units, np.int64)
     place = np.full(units, -1, np.int64)
     merges = np.empty((units, 2), np.int64)
@@ -162,21 +163,21 @@ def agglomerate(
                     z = weight[0] + weight[1] * known[p, 1] + weight[2] * known[p, 2] + weight[3] * known[p, 3] - theta
                     z += said
                 else:
-                    z = _log_odds(a, b, link[p], said, least, size, total, square, low, rest, weight, theta, far, unit)
+                    z = _log_odds(a, b, link[p], said, least, size, total, square, rough, reach, weight, theta, far, unit)
                 if z > least:
                     z2 = z - _held_back(e, size[a] * size[b], within, caution)
                     (heap if z2 > least else waiting).append((-z2, a, b, 0, 0, e))
         for x in range(units):
             if version[x] <= 0:
                 continue
-            _tidy(x, start, length, partner, links, evidences, parent, place)
+            _tidy(x, start, length, partner, links, evidences, unit_in, place)
             for p in range(start[x], start[x] + length[x]):
                 y = partner[p]
                 if not _reports(x, y, version):
                     continue
                 e = evidences[p]
                 said = min(e, 0.0) if phase == 0 else e
-                z = _log_odds(x, y, links[p], said, least, size, total, square, low, rest, weight, theta, far, unit)
+                z = _log_odds(x, y, links[p], said, least, size, total, square, rough, reach, weight, theta, far, unit)
                 if z > least:
                     a, b = min(x, y), max(x, y)
                     z2 = z - _held_back(e, size[a] * size[b], within, caution)
@@ -209,7 +210,7 @@ def agglomerate(
                 partner, links, evidences = longer(partner, room), longer(links, room), longer(evidences, room)
             between, e = 0.0, 0.0
             for p in range(start[a], start[a] + length[a]):
-                if root(parent, partner[p]) == b:
+                if unit_in[partner[p]] == b:
                     between += links[p]
                     e += evidences[p]
             f1, f2, f3 = features(between, dot(total[a], total[b]), size[a], size[b], square[a], square[b], far, unit)
@@ -220,18 +221,22 @@ def agglomerate(
             numbers[made, 4], numbers[made, 5], numbers[made, 6], numbers[made, 7] = 1.0, f1, f2, f3
             made += 1
             within += size[a] * size[b]
-            parent[b] = a
+            inside = b
+            while inside >= 0:
+                unit_in[inside] = a
+                inside = following[inside]
+            following[last[a]] = b
+            last[a] = last[b]
             version[a] += 1
             version[b] = -1
             size[a] += size[b]
             square[a] += square[b]
             total[a] += total[b]
-            low[a] += low[b]
-            rest[a] = rest_of(total[a], low[a])
+            write_roughly(total[a], rough[a], reach[a])
             count = 0
             for x in (a, b):
                 for p in range(start[x], start[x] + length[x]):
-                    y = root(parent, partner[p])
+                    y = unit_in[partner[p]]
                     if y == a:
                         continue
                     if place[y] < 0:
@@ -250,12 +255,12 @@ def agglomerate(
                 if evidences[p] != 0.0:  # the other one's row says the same
                     left_to_say = evidences[p]
                     for other in range(start[y], start[y] + length[y]):
-                        if root(parent, partner[other]) == a:
+                        if unit_in[partner[other]] == a:
                             evidences[other] = left_to_say
                             left_to_say = 0.0
                 e = evidences[p]
                 said = min(e, 0.0) if phase == 0 else e
-                z = _log_odds(a, y, links[p], said, least, size, total, square, low, rest, weight, theta, far, unit)
+                z = _log_odds(a, y, links[p], said, least, size, total, square, rough, reach, weight, theta, far, unit)
                 if z > least:
                     u, v = min(a, y), max(a, y)
                     z2 = z - _held_back(e, size[a] * size[y], within, caution)
@@ -270,7 +275,7 @@ def agglomerate(
         left += version[first[p]] == 0 and version[second[p]] == 0
     for x in range(units):
         if version[x] > 0:
-            _tidy(x, start, length, partner, links, evidences, parent, place)
+            _tidy(x, start, length, partner, links, evidences, unit_in, place)
             for p in range(start[x], start[x] + length[x]):
                 left += _reports(x, partner[p], version)
     out_first, out_second = np.empty(left, np.int32), np.empty(left, np.int32)
@@ -293,17 +298,15 @@ def agglomerate(
                     out_link[at], out_evidence[at] = links[p], evidences[p]
                     at += 1
     _work_out(np.arange(done, left).astype(np.int32), out_first, out_second, out_link, size, total, square, far, unit, out_known)
-    for x in range(units):
-        root(parent, x)
-    return merges[:made], numbers[:made], parent, out_first, out_second, out_link, out_evidence, out_known
+    return merges[:made], numbers[:made], unit_in, out_first, out_second, out_link, out_evidence, out_known
 
 
 @njit(**OPTIONS)
-def _tidy(x, start, length, partner, links, evidences, parent, place):
+def _tidy(x, start, length, partner, links, evidences, unit_in, place):
     """Bring the row of x up to date in place: present names, each once, x itself not among them."""
     at = start[x]
     for p in range(start[x], start[x] + length[x]):
-        y = root(parent, partner[p])
+        y = unit_in[partner[p]]
         if y == x:
             continue
         a, b = links[p], evidences[p]

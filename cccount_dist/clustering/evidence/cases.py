@@ -3,7 +3,8 @@
 A case is a question about a pair of sets together with the questions that confirm it. An answer about many items that contradicts
 the partition or the model is held back, and asked again with other items at once; two against one settle it. What is held back
 neither moves items nor teaches the model. All of it is worked out from the answers as they are: an undo is no special case.
-Columns with one row for each question, so that a look at all of them takes microseconds; memory O(questions).
+Columns with one row for each question, so that a look at all of them takes microseconds, and a snapshot keeps and reads them as
+they are; memory O(questions).
 """
 
 from collections.abc import Sequence
@@ -15,15 +16,16 @@ from numpy.typing import NDArray
 from cccount_dist.clustering.evidence.logistic import Model, probability
 from cccount_dist.clustering.evidence.micro import Micro
 from cccount_dist.clustering.evidence.partition import Evidence, Floats, Ints
-from cccount_dist.clustering.evidence.representatives import pick
+from cccount_dist.clustering.evidence.representatives import STANDING, pick
 from cccount_dist.clustering.evidence.topics import Topic
 from cccount_dist.clustering.evidence.worth import Rates
 
 OPEN, UNSURE, DIFFERENT, SAME = -2, -1, 0, 1
 _ROW = np.dtype([
     ("u", np.int64), ("v", np.int64), ("case", np.int64), ("reply", np.int64), ("features", np.float64, 4),
-    ("doubt_same", bool), ("doubt_different", bool), ("teaches", bool), ("needs", np.int64),
+    ("doubt_same", bool), ("doubt_different", bool), ("teaches", bool), ("needs", np.int64), ("purpose", np.int64),
 ])  # fmt: skip
+_NOBODY = -1  # in the place of a micro-cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,26 +59,45 @@ class Cases:
     """All questions so far, with the replies as they are now."""
 
     def __init__(self) -> None:
-        self.asked: list[Asked] = []
         self.pairs: set[tuple[int, int]] = set()
-        self._rows = np.empty(64, _ROW)
+        self._count = 0
+        self._rows = np.zeros(64, _ROW)
+        self._sides = np.zeros((64, 2, STANDING), np.int32)  # micro-clusters that stand for both sets
+        self._purposes: list[str] = []
+
+    def __len__(self) -> int:
+        return self._count
 
     @property
     def rows(self) -> NDArray[np.void]:
-        return self._rows[: len(self.asked)]
+        return self._rows[: self._count]
 
     def add(self, questions: Sequence[Asked]) -> None:
         for q in questions:
-            if len(self.asked) == len(self._rows):
-                self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+            if self._count == len(self._rows):
+                self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+                self._sides = np.concatenate([self._sides, np.zeros_like(self._sides)])
             topic = q.topic
+            if topic.purpose not in self._purposes:
+                self._purposes.append(topic.purpose)
             row = (
                 q.u, q.v, q.case, OPEN, topic.features, topic.doubt_same, topic.doubt_different,
-                topic.teaches and q.id == q.case, topic.needs,
+                topic.teaches and q.id == q.case, topic.needs, self._purposes.index(topic.purpose),
             )  # fmt: skip
-            self._rows[len(self.asked)] = row
-            self.asked.append(q)
+            self._rows[self._count] = row
+            for place, side in enumerate((topic.left, topic.right)):
+                self._sides[self._count, place] = [*side, *[_NOBODY] * (STANDING - len(side))]
+            self._count += 1
             self.pairs.add((min(q.u, q.v), max(q.u, q.v)))
+
+    def topic(self, case: int) -> Topic:
+        """Return what the first question of a case was about."""
+        row = self.rows[case]
+        left, right = (tuple(side[side != _NOBODY].tolist()) for side in self._sides[case])
+        return Topic(
+            self._purposes[row["purpose"]], left, right, row["features"].copy(), bool(row["doubt_same"]),
+            bool(row["doubt_different"]), bool(row["teaches"]), int(row["needs"]),
+        )  # fmt: skip
 
     def reply(self, number: int, value: float | None) -> None:
         self._rows["reply"][number] = UNSURE if value is None else (SAME if value >= 0.5 else DIFFERENT)
@@ -93,7 +114,7 @@ class Cases:
         hangs = (rows["needs"] > 1) & (surprising >= 1) & (same < enough[0]) & (different < enough[1])
         opened = np.bincount(rows["case"], weights=rows["reply"] == OPEN, minlength=q)
         for case in np.flatnonzero(hangs & (opened == 0)).tolist():
-            topic = self.asked[case].topic
+            topic = self.topic(case)
             hangs[case] = pick(micro, topic.left, topic.right, self.pairs) is not None  # else nobody can confirm it
         held = hangs[rows["case"]]
         reply = rows["reply"]

@@ -227,15 +227,11 @@ class EvidenceSampler:
 
     def _check(self, answer: Answer) -> None:
         number = answer.question_id
-        if not 0 <= number < len(self._cases.asked):
-            raise InputError(
-                f"question {number} was answered, but only the questions 0 to {len(self._cases.asked) - 1} were asked"
-            )
-        question = self._cases.asked[number]
-        if {answer.u, answer.v} != {question.u, question.v}:
-            raise InputError(
-                f"question {number} is about ({question.u}, {question.v}), and its answer about ({answer.u}, {answer.v})"
-            )
+        if not 0 <= number < len(self._cases):
+            raise InputError(f"question {number} was answered, but only the questions 0 to {len(self._cases) - 1} were asked")
+        u, v = (int(self._cases.rows[side][number]) for side in ("u", "v"))
+        if {answer.u, answer.v} != {u, v}:
+            raise InputError(f"question {number} is about ({u}, {v}), and its answer about ({answer.u}, {answer.v})")
         if answer.value is not None and not 0.0 <= answer.value <= 1.0:
             raise InputError(f"question {number} was answered with {answer.value}: an answer is 1, 0 or unsure")
 
@@ -259,13 +255,13 @@ class _Plan:
         self._room = most_open - len(opened)
         self._later: list[Topic] | None = [] if most_open > ONE_A_BLOCK else None
         waiting = set(opened["case"].tolist())
-        again = [again_about(cases.asked[c].topic, c) for c in state.count.unsettled.tolist() if c not in waiting]
+        again = [again_about(cases.topic(c), c) for c in state.count.unsettled.tolist() if c not in waiting]
         unsure = rows[rows["reply"] == UNSURE]
         pairs = micro.label[np.stack([unsure["u"], unsure["v"]], axis=1)].astype(np.int64)
         # Enough: nothing new is asked, but what waits for a confirmation is settled.
         self._topics = Topics(again, micro, state.partition, state.worth, 0 if enough else 4 * most_open, pairs)
         self._ready: list[Asked] = []
-        self._number = len(cases.asked)
+        self._number = len(cases)
 
     @property
     def exhausted(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cccount_dist.clustering.evidence.agglomerate import CAUTION, MARGIN, agglomerate, pair_features
-from cccount_dist.clustering.evidence.bounds import directions, split
+from cccount_dist.clustering.evidence.bounds import roughly
 from cccount_dist.clustering.evidence.bridges import bridges
 from cccount_dist.clustering.evidence.logistic import Model
 from cccount_dist.clustering.evidence.loops import held_by, laid_out, shared, spoken_for, staying
@@ -105,13 +105,6 @@ class Builder:
     def __init__(self, micro: Micro, *, caution: float = CAUTION) -> None:
         self.micro = micro
         self.caution = caution
-        self._along = directions(micro.total)
-        # All pairs of each micro-cluster, so that one that is dissolved finds its partners.
-        both = np.concatenate([micro.first, micro.second])
-        number = np.tile(np.arange(len(micro.first), dtype=np.int32), 2)
-        sorted_by = np.argsort(both, kind="stable")
-        self._rows = number[sorted_by]
-        self._row_start = np.concatenate([[0], np.cumsum(np.bincount(both, minlength=micro.count))]).astype(np.int64)
         nothing, none = np.empty(0, np.int64), np.empty(0)
         self._no_merges = Merges(nothing, nothing, nothing, nothing, none, none, none, np.empty((0, 4)))
 
@@ -191,10 +184,9 @@ class Builder:
 
     def _fresh(self, loose: Ints, unit: Ints, count: int) -> Pairs:
         """The pairs of dissolved micro-clusters with all units."""
-        wanted = np.zeros(len(self.micro.first), np.bool_)
-        for x in loose:
-            wanted[self._rows[self._row_start[x] : self._row_start[x + 1]]] = True
-        numbers = np.flatnonzero(wanted)
+        dissolved = np.zeros(self.micro.count, np.bool_)
+        dissolved[loose] = True
+        numbers = np.flatnonzero(dissolved[self.micro.first] | dissolved[self.micro.second])
         a, b = unit[self.micro.first[numbers]], unit[self.micro.second[numbers]]
         low, high, link = _summed(np.minimum(a, b), np.maximum(a, b), self.micro.link[numbers], count)
         return Pairs(low.astype(np.int32), high.astype(np.int32), link, np.zeros(len(link)), np.empty((0, 4)))
@@ -221,10 +213,10 @@ class Builder:
     ) -> Partition:  # fmt: skip
         """Merge units, whose arrays belong to the new partition from now on."""
         size, total, square = units.size, units.total, units.square
-        low, rest = split(total, self._along)
+        rough, reach = roughly(total)
         made, numbers, unit_in, first, second, link, evidence, known = agglomerate(
             pairs.first, pairs.second, pairs.link, pairs.evidence, pairs.features, glued,
-            size, total, square, low, rest, model.weight, theta, self.caution, self.micro.far, self.micro.unit, MARGIN,
+            size, total, square, rough, reach, model.weight, theta, self.caution, self.micro.far, self.micro.unit, MARGIN,
         )  # fmt: skip
         heads = units.order[units.start[:-1]]
         order, start, halves = laid_out(made, units.order, units.start)

@@ -9,6 +9,7 @@ from cccount_dist.clustering.evidence.partition import Ints
 
 SIDE = 8  # groups of a side that are asked about
 _DEPTH = 3  # items of each
+STANDING = SIDE * _DEPTH  # micro-clusters that stand for a side, at most
 
 
 def side(micro: Micro, micros: Ints) -> tuple[int, ...]:
@@ -16,7 +17,7 @@ def side(micro: Micro, micros: Ints) -> tuple[int, ...]:
     groups, first = np.unique(micro.group[micros], return_index=True)
     largest = groups[np.lexsort((groups, -micro.group_size[micros[first]]))][:SIDE]
     chosen = micros[np.isin(micro.group[micros], largest)]
-    return tuple(chosen[np.lexsort((chosen, -micro.group_size[chosen], micro.rank[chosen]))][: SIDE * _DEPTH].tolist())
+    return tuple(chosen[np.lexsort((chosen, -micro.group_size[chosen], micro.rank[chosen]))][:STANDING].tolist())
 
 
 def pick(micro: Micro, left: Sequence[int], right: Sequence[int], asked: Container[tuple[int, int]]) -> tuple[int, int] | None:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cccount_dist.clustering.distance import dot
+from cccount_dist.clustering.distance import dot, dot_of_bytes
 from cccount_dist.clustering.evidence import partition as partitions
 from cccount_dist.clustering.evidence.agglomerate import LARGE, LEAST_SAID, MARGIN
-from cccount_dist.clustering.evidence.bounds import DIRECTIONS, WIDE, directions, most_product, split
+from cccount_dist.clustering.evidence.bounds import most_product, roughly
 from cccount_dist.clustering.evidence.bridges import NEAREST
 from cccount_dist.clustering.evidence.logistic import Model, prior, probability
 from cccount_dist.clustering.evidence.micro import Micro, make_micro
@@ -26,6 +26,7 @@ SPACE = sharpened(VECTORS, NEIGHBORS)[0]
 MICRO = make_micro(VECTORS, NEIGHBORS)[1]
 
 LOOSE = replace(MICRO, glued=MICRO.glued[:0])
+FEW, WIDE = 24, 192  # dimensions
 
 
 def evidence(random: np.random.Generator, count: int) -> Evidence:
@@ -126,17 +127,37 @@ def test_merging_agrees_with_a_slow_loop_over_all_pairs(seed: int) -> None:
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([16, WIDE]), st.sampled_from([0.0, 1e-9, 1.0]))
-def test_no_product_of_two_sums_is_above_its_bound(seed: int, width: int, noise: float) -> None:
-    """Also where nothing is left beside the directions, and rounding is all there is."""
+@given(st.integers(0, 2**32 - 1), st.sampled_from([16, WIDE]), st.sampled_from([0.0, 1e-9, 1.0]), st.sampled_from([1e-160, 1.0]))
+def test_no_product_of_two_sums_is_above_its_bound(seed: int, width: int, noise: float, scale: float) -> None:
+    """Also where whole numbers leave nothing, or next to all, and rounding is all there is."""
     random = np.random.default_rng(seed)
-    plain = random.normal(size=(40, DIRECTIONS // 2)) @ random.normal(size=(DIRECTIONS // 2, width))
-    total = (plain + noise * random.normal(size=plain.shape)) * np.exp(random.normal(size=(40, 1)) * 3)
+    plain = random.normal(size=(40, FEW)) @ random.normal(size=(FEW, width))
+    total = (plain + noise * random.normal(size=plain.shape)) * np.exp(random.normal(size=(40, 1)) * 3) * scale
+    total[10:20] = np.rint(total[10:20] / np.abs(total[10:20]).max(axis=1, keepdims=True) * 127)
+    total[5, 1:] *= 1e-3  # one number that is far larger than all others
+    total[6] = 0.0
     total[20:] = total[:20] * random.choice([1.0, -1.0, 1e-3], (20, 1))  # the bound is reached where two point the same way
-    low, rest = split(total, directions(total))
+    rough, reach = roughly(total)
     for x in range(40):
         for y in range(40):
-            assert dot(total[x], total[y]) <= most_product(low[x], rest[x], low[y], rest[y])
+            assert dot(total[x], total[y]) <= most_product(rough[x], reach[x], rough[y], reach[y])
+
+
+def test_a_bound_is_near_where_vectors_reach_in_all_directions() -> None:
+    total = np.random.default_rng(1).normal(size=(40, WIDE))
+    rough, reach = roughly(total)
+    for x in range(39):
+        slack = most_product(rough[x], reach[x], rough[x + 1], reach[x + 1]) - total[x] @ total[x + 1]
+        assert slack < 0.03 * np.linalg.norm(total[x]) * np.linalg.norm(total[x + 1])
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([16, 48, 1280]))
+def test_products_of_bytes_are_exact(seed: int, width: int) -> None:
+    x, y = np.random.default_rng(seed).integers(-128, 128, (2, width)).astype(np.int8)
+    assert dot_of_bytes(x, y) == int(x.astype(np.int64) @ y.astype(np.int64))
+    low = np.full(width, -128, np.int8)
+    assert dot_of_bytes(low, low) == width * 128**2
 
 
 def test_bounds_change_nothing_of_what_is_merged(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,13 +172,16 @@ def test_bounds_change_nothing_of_what_is_merged(monkeypatch: pytest.MonkeyPatch
         for a, b in (first, more)
     ]
 
+    def boundless(total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros(total.shape, np.int8), np.full((len(total), 3), np.inf)
+
     def merged() -> list[Partition]:
         builder = Builder(micro)
         whole = builder.whole(prior(), -1.0, said[0])
         return [whole, builder.after(whole, np.unique(np.concatenate([*first, *more])), prior(), -0.5, said[1])]
 
     with_bounds = merged()
-    monkeypatch.setattr(partitions, "split", lambda total, along: (total[:, :0].copy(), np.full(len(total), np.inf)))
+    monkeypatch.setattr(partitions, "roughly", boundless)
     for found, plain in zip(with_bounds, merged(), strict=True):
         assert 5 < found.blocks < micro.count
         for part in ("pairs", "merges", "units"):
