@@ -130,6 +130,12 @@ def test_a_profile_of_a_page_is_read_by_the_product(tmp_path: Path) -> None:
     assert (profile.kind, profile.adapt["maximum"]) == ("slurm", 20)
 
 
+def test_the_script_of_a_page_is_the_one_that_a_browser_has_drawn() -> None:
+    """`tests/review/test_new_question_kind.py` answers questions of this kind."""
+    (block,) = (block for block in ALL if block.language == "javascript")
+    assert block.text in (ROOT / "tests/review/order.js").read_text()
+
+
 @pytest.mark.parametrize("name", RUN_HERE)
 def test_python_beside_the_guides_runs(name: str, tmp_path: Path) -> None:
     code = [block.text for block in ALL if block.page.name == name and block.language == "python"]
