@@ -74,7 +74,7 @@ def on_post_page(output: str, page: Any, **_: Any) -> str:
 
 
 def on_post_template(output: str, template_name: str, **_: Any) -> str:
-    """The page of a web server for what it does not have would name files by places that only some servers have: there is none."""
+    """A server's page for what it does not have would name files by places that only some servers have: there is none."""
     return "" if template_name == "404.html" else output.replace(_SHIM, "assets/iframe-worker.js")
 
 
