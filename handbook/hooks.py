@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from handbook import commands, dependencies, jsonfields, registries
-from handbook.markdown import spaced
+from handbook.markdown import plain_pipes, spaced
 
 ROOT = Path(__file__).parent.parent
 _SHIM = "https://unpkg.com/iframe-worker/shim"  # what the offline plugin would load
@@ -65,7 +65,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    return spaced(to_project(markdown, page.file.src_uri))
+    return spaced(plain_pipes(to_project(markdown, page.file.src_uri)))
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:

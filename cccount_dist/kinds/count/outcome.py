@@ -43,18 +43,18 @@ class ForecastOutcome:
 class CountOutcome(CampaignOutcome):
     """The number of clusters with its interval, and what it took."""
 
-    estimate: float | None
-    low: float
-    high: float
-    level: float
-    method_reason: str
-    clusters_seen: float
-    glances: int
-    human_seconds: float
-    forecast: ForecastOutcome | None
-    forecast_questions: int | None
-    warnings: Sequence[str]
-    details: Mapping[str, float]
+    estimate: float | None  # the likeliest number of clusters; null: not enough answers yet
+    low: float  # lower end of the interval
+    high: float  # upper end of the interval
+    level: float  # of the interval: 0.95 is 95 %
+    method_reason: str  # why this method
+    clusters_seen: float  # clusters of which an item was seen
+    glances: int  # pages and sheets that were answered
+    human_seconds: float  # of people's time so far
+    forecast: ForecastOutcome | None  # what the wanted width takes in all
+    forecast_questions: int | None  # the same as a number of answers
+    warnings: Sequence[str]  # what to know before relying on the number
+    details: Mapping[str, float]  # numbers of the method, for the report
 
     shown: ClassVar[tuple[str, ...]] = (
         "method", "state", "estimate", "low", "high", "questions", "inferred", "pending", "contradictions",
