@@ -14,6 +14,7 @@ export class Lines {
     this.said = said; // tells what was found
     this.points = null;
     addEventListener("resize", () => this.draw());
+    root.addEventListener("load", () => this.draw(), true); // a finer picture took the place of one that was drawn on
   }
 
   /** Show the lines, or hide them. */
