@@ -32,6 +32,7 @@ workspace = "workspace"
 [collection]
 images = "images"
 labels = "labels.csv"
+noun = "digit"
 
 [embed]
 encoder = "hog"

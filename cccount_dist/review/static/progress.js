@@ -92,7 +92,9 @@ function drawResult({ result, headline, epoch, noun: [one, many] }) {
     find("below").textContent = `for certain between ${number(floor(result.low))} and ${plural(ceil(result.high), one, many)}`;
   } else {
     find("headline").textContent = `About ${plural(whole(result.estimate), one, many)}`;
-    find("below").textContent = `${percent(result.level)} sure: between ${number(floor(result.low))} and ${number(ceil(result.high))}`;
+    const [low, high, level] = [floor(result.low), ceil(result.high), percent(result.level)];
+    find("below").textContent =
+      low === high ? `the ${level} interval has no other number` : `${level} sure: between ${number(low)} and ${number(high)}`;
     range.hidden = false;
     range.replaceChildren(interval(result, many));
   }
