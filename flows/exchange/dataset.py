@@ -53,7 +53,8 @@ def open_dataset(location: str) -> "xarray.Dataset":
     store = as_group(location)
     import xarray
 
-    return xarray.open_zarr(store)
+    opened: xarray.Dataset = xarray.open_zarr(store)
+    return opened
 
 
 def as_group(location: str) -> Store:
