@@ -133,9 +133,10 @@ class CampaignRunner(ReplayedCampaign[ResultT]):
         self._read_answers()
         self._close_earlier()  # what was taken back meanwhile may have answered one
         self._excuse()
-        self._withdraw()
         if goal.oracle == "people":  # a simulated oracle's batch asks the closure question by question, in order
-            self._infer()
+            self._clear()
+        else:
+            self._withdraw()
         state = self._state(goal)
         if state == "running":
             if goal.oracle == "people":
@@ -170,6 +171,17 @@ class CampaignRunner(ReplayedCampaign[ResultT]):
         """Answer unsure what is asked about items whose picture somebody found useless."""
         if flagged := self.ledger.flagged:
             self._append([self._logged(q, None, FLAG) for q in self.pending() if flagged & {q.u, q.v}])
+
+    def _clear(self) -> None:
+        """Close what needs nobody, until all that is open does: each answer that costs nothing may settle or spare others.
+
+        A step that left some of them would leave them to the next one, which would then ask on although nobody said anything.
+        """
+        before = -1
+        while before != self.ledger.position:
+            before = self.ledger.position
+            self._withdraw()
+            self._infer()
 
     def _withdraw(self) -> None:
         """Close what was asked ahead and turned out to be needless: nobody is asked, and nothing is counted."""
@@ -286,7 +298,7 @@ class CampaignRunner(ReplayedCampaign[ResultT]):
             self._write_questions()
             self._published(len(asked))
             self._excuse()
-            self._infer()
+            self._clear()
 
     def _depth(self, goal: Goal) -> int:
         """How many questions should lie ready: what people answer until the next step, so that nobody waits for it."""

@@ -44,7 +44,9 @@ class AnnotatorStanding:
     false_same_interval: tuple[float, float] | None = None
     changed_mind: float | None = None  # share of repeats that were answered otherwise than before
     suspect: bool = False  # errs clearly more often than the others
-    checks: int = 0  # answers that could be compared with gold or with those of others
+    checks: int = 0  # answers that could be compared with gold or with those of others …
+    miss_checks: int = 0  # … of them, those to pairs that are the same, which the rate of misses rests on …
+    false_same_checks: int = 0  # … and those to pairs that are different
     repeats: int = 0  # pairs that were shown again to the same person
 
 
@@ -180,6 +182,8 @@ def with_reliability(standing: Standing, found: Reliability) -> Standing:
                 changed_mind=None if steady is None or repeats < ENOUGH_REPEATS else steady.value,
                 suspect=person.name in found.suspects and checks >= ENOUGH,
                 checks=checks,
+                miss_checks=0 if rates is None else min(checks, round(rates.miss.trials)),
+                false_same_checks=0 if rates is None else min(checks, round(rates.false_same.trials)),
                 repeats=repeats,
             )
         )

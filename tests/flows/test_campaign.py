@@ -15,7 +15,7 @@ from storage.campaigns import CampaignFolder
 from storage.errors import CorruptionError, InputError, WorkspaceError
 from storage.schema import ESTIMATES
 from storage.workspace import Workspace
-from tests.flows.calls import CountOptions, advance, count, export_answers, import_answers, status
+from tests.flows.calls import CountOptions, advance, count, counted, export_answers, import_answers, status
 from tests.flows.conftest import cccount, digits
 
 
@@ -80,6 +80,9 @@ def test_the_target_width_ends_a_campaign_and_a_spent_budget_says_how_far_it_is(
     narrow = count(str(workspace), "narrow", labels_of({"budget": 40, "target_width": 0.01}))
     assert narrow["state"] == "stopped"
     assert narrow["forecast_questions"] > 200
+    assert f"narrow enough: about {narrow['forecast_questions']:,} answers in all would do (--budget)." in counted(narrow)
+    reached = {**narrow, "forecast_questions": narrow["questions"]}  # what was given already is no forecast
+    assert "narrow enough: it takes more (--budget)." in counted(reached)
 
 
 def test_when_every_pair_is_known_the_count_is_exact(workspace: Path, labels: NDArray[np.int64]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -239,6 +240,23 @@ def test_what_was_asked_ahead_and_became_needless_is_taken_back_and_counts_for_n
     resident.close()
     resident.supply(AtTheDesk(10))  # replayed, it stands where it stood
     assert len(folder.epochs()) == 1
+
+
+def test_a_step_that_is_taken_again_asks_nothing_more(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before: what became needless while a step asked was taken back by the next step, which asked others in its place.
+
+    Answers of earlier epochs come while a step asks, and settle items that it has asked about. Here it is two questions.
+    """
+    place = str(workspace)
+    folder = open_campaign(place, "c", CountOptions(budget=300, parameter=("ahead=likely",)))
+    monkeypatch.setattr(PlacingSampler, "needless", lambda sampler: sorted({2, 7} & set(sampler._open)))
+    first = advance(place, "c")
+    log = folder.log
+    before = log.questions().num_rows, log.answers().num_rows
+    assert before == (first["pending"] + 2, 2), "both are closed, and others were asked"
+    shutil.rmtree(workspace / "campaigns" / "c" / "snapshot")
+    assert advance(place, "c") == first
+    assert (log.questions().num_rows, log.answers().num_rows) == before
 
 
 def test_a_count_asks_what_is_likeliest_needed_where_it_was_chosen_and_one_that_was_begun_before_keeps_its_rule(

@@ -186,6 +186,17 @@ def test_where_few_sheets_are_open_everybody_gets_as_many(tmp_path: Path) -> Non
     assert desk.attendance() == (3, 0)
 
 
+def test_with_two_sheets_for_each_of_ten_people_nobody_holds_three_while_others_have_none(tmp_path: Path) -> None:
+    """Before, in the last fifth of a budget: six people held three each, and three waited for every sheet."""
+    desk = plain_desk(make_folder(tmp_path, pairs(20)))
+    people = [f"person {number}" for number in range(10)]
+    for name in people:
+        desk.take(name, 1)
+    assert [len(desk.take(name, 8)) for name in people] == [2] * 10
+    ask(desk.folder, pairs(10, start=20))
+    assert [len(desk.take(name, 8)) for name in people] == [3] * 10, "whoever comes again gets what came meanwhile"
+
+
 def test_who_has_nothing_is_given_what_another_only_holds(tmp_path: Path) -> None:
     """Before: somebody who closed their laptop kept the last sheets for two minutes, and others waited."""
     desk = plain_desk(make_folder(tmp_path, pairs(3)))

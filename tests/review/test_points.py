@@ -109,9 +109,7 @@ def test_on_a_sheet_l_shows_them_where_a_picture_is_large(browser: Browser, serv
         )
         page.keyboard.press("l")
         expect(dialog.locator(LINES)).to_have_count(1)
-        dialog.locator("svg.lines").evaluate(
-            "lines => lines.remove()"
-        )  # as where a picture was being replaced when they were drawn
+        dialog.locator("svg.lines").evaluate("lines => lines.remove()")  # as where a picture came meanwhile
         dialog.locator(".frame img").first.evaluate("picture => { picture.src += '#finer'; }")
         expect(dialog.locator(LINES)).to_have_count(1)
         page.keyboard.press("r")

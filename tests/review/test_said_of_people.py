@@ -13,7 +13,7 @@ from cccount_dist.report.countpage import report_page
 from cccount_dist.review.desk import Desk
 from cccount_dist.review.rates import ENOUGH
 from cccount_dist.sampling.ledger import GOLD, OUTSIDE, LoggedAnswer
-from cccount_dist.sampling.types import SAME, Question
+from cccount_dist.sampling.types import DIFFERENT, SAME, Question
 from flows.stages.campaigns import status
 from storage.settings import Goal
 from tests.cccount_dist.report.reading import check
@@ -42,6 +42,17 @@ def test_a_rate_is_told_from_enough_checks_on_with_their_number(tmp_path: Path) 
     assert (ana.checks, ana.miss) == (ENOUGH, 0.0)
     assert ana.miss_interval is not None
     assert ana.miss_interval[1] < 0.2
+    desk.close()
+
+
+def test_25_checks_of_which_5_are_of_one_kind_are_not_called_too_few_with_the_number_25(tmp_path: Path) -> None:
+    """Before: "too few checks (25)", and below it "Rates are shown after 20 checks"."""
+    desk = plain_desk(make_folder(tmp_path, pairs(2)))
+    truths = [DIFFERENT] * ENOUGH + [SAME] * 5
+    desk._campaign.record([LoggedAnswer(f"g {n}", OUTSIDE, n, n + 500, t, GOLD[t], "ana") for n, t in enumerate(truths)])
+    (ana,) = desk.standing().annotators
+    assert (ana.checks, ana.miss_checks, ana.false_same_checks) == (ENOUGH + 5, 5, ENOUGH)
+    assert (ana.miss, ana.false_same) == (None, 0.0)
     desk.close()
 
 

@@ -151,6 +151,10 @@ class Looks:
                 view.add(slot, item)
         return slot
 
+    def known_slot(self, item: int) -> int | None:
+        """The slot of an item that was looked at; None of another one, which gets none by being asked for."""
+        return self._slots.get(item)
+
     def against(self, slot: int, clusters: Clusters, first: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return features against the clusters first … D - 1, and the place of each one's most similar member."""
         out = np.ones((len(clusters) - first, self.features))

@@ -144,11 +144,11 @@ class State:
 
     def clusters_of(self, items: Sequence[int]) -> list[tuple[int, int]]:
         """The clusters that hold some of the items, each with such an item."""
-        if not items:
+        slots = [slot for item in items if (slot := self.looks.known_slot(item)) is not None]
+        if not slots:
             return []
         count = len(self.clusters)
         members, held = self.clusters.members[:count], self.clusters.held[:count]
-        slots = np.array([self.looks.slot(item) for item in items])
         found = np.isin(members, slots) & (np.arange(members.shape[1]) < held[:, None])
         return [
             (cluster, self.item(cluster, int(np.argmax(found[cluster]))))

@@ -65,11 +65,11 @@ class CountOutcome(CampaignOutcome):
         ahead = self.forecast
         if ahead is not None and self.state in ("waiting", "done") and ahead.lies_ahead(self.human_seconds):
             lines.append(ahead.said(self._noun))
-        if self.state == "stopped" and self.forecast_questions:
-            lines.append(
-                "The budget is used up before the interval is narrow enough: "
-                f"about {self.forecast_questions:,} questions in all would do."
-            )
+        if self.state == "stopped":
+            enough = self.forecast_questions or 0
+            # A forecast of no more than was given already says nothing: the interval is not what it expected.
+            would = f"about {enough:,} answers in all would do" if enough > self.questions + self.glances else "it takes more"
+            lines.append(f"The budget is used up before the interval is narrow enough: {would} (--budget).")
         if self.contradictions:
             lines.append(
                 f"{self.contradictions:,} {'answer contradicts' if self.contradictions == 1 else 'answers contradict'} others."

@@ -92,7 +92,8 @@ function drawResult({ result, headline, epoch, noun: [one, many] }) {
     find("below").textContent = `for certain between ${number(floor(result.low))} and ${plural(ceil(result.high), one, many)}`;
   } else {
     find("headline").textContent = `About ${plural(whole(result.estimate), one, many)}`;
-    const [low, high, level] = [floor(result.low), ceil(result.high), percent(result.level)];
+    const [low, level] = [floor(result.low), percent(result.level)];
+    const high = Math.max(low, ceil(result.high));
     find("below").textContent =
       low === high ? `the ${level} interval has no other number` : `${level} sure: between ${number(low)} and ${number(high)}`;
     range.hidden = false;
@@ -283,8 +284,8 @@ function drawPeople({ annotators, given, further, effort }) {
       cell(1, number(one.answers)),
       one.answers_per_hour === null ? cell(2, element("span", { class: "ends" }, "too early to say")) : cell(2, number(one.answers_per_hour)),
       cell(3, number(one.checks)),
-      rate(4, one.miss, one.miss_interval, one.checks, "checks"),
-      rate(5, one.false_same, one.false_same_interval, one.checks, "checks"),
+      rate(4, one.miss, one.miss_interval, one.miss_checks, "checks"),
+      rate(5, one.false_same, one.false_same_interval, one.false_same_checks, "checks"),
       rate(6, one.changed_mind, null, one.repeats, "repeats"),
     ),
   );
@@ -294,7 +295,7 @@ function drawPeople({ annotators, given, further, effort }) {
     "people",
     rows.length > 0,
     element("h2", {}, "People"),
-    element("p", {}, `${sum}A check is an answer that can be compared: with a known pair, or with other people's votes. Rates are shown after 20 checks, with 95 % intervals.`),
+    element("p", {}, `${sum}A check is an answer that can be compared: with a known pair, or with other people's votes. A rate is shown once it rests on 20 checks, with its 95 % interval.`),
     table("People", head, rows),
   );
 }
