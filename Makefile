@@ -14,6 +14,7 @@ help:            ## this list
 
 setup: $(VENV)/.ready  ## create .venv with every pinned dependency
 $(VENV)/.ready: pyproject.toml constraints.txt
+	@echo "Installing about 250 packages into $(VENV): one to five minutes, and nothing is printed meanwhile."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@

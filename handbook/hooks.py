@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from handbook import commands, dependencies, jsonfields, registries
-from handbook.markdown import spaced
+from handbook.markdown import plain_pipes, spaced
 
 ROOT = Path(__file__).parent.parent
 _SHIM = "https://unpkg.com/iframe-worker/shim"  # what the offline plugin would load
@@ -66,7 +66,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    return spaced(to_project(markdown, page.file.src_uri))
+    return spaced(plain_pipes(to_project(markdown, page.file.src_uri)))
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:
@@ -74,8 +74,9 @@ def on_post_page(output: str, page: Any, **_: Any) -> str:
     return output.replace(_SHIM, "../" * page.file.dest_uri.count("/") + "assets/iframe-worker.js")
 
 
-def on_post_template(output: str, **_: Any) -> str:
-    return output.replace(_SHIM, "assets/iframe-worker.js")
+def on_post_template(output: str, template_name: str, **_: Any) -> str:
+    """A server's page for what it does not have would name files by places that only some servers have: there is none."""
+    return "" if template_name == "404.html" else output.replace(_SHIM, "assets/iframe-worker.js")
 
 
 def on_post_build(config: Any) -> None:

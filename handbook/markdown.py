@@ -19,6 +19,19 @@ def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(re.sub(r"(?<!\\)\|", r"\|", cell.replace("\n", " ")) for cell in cells) + " |"
 
 
+def plain_pipes(text: str) -> str:
+    """Take the backslash of a pipe out of code in a table: GitHub needs it there, and Python-Markdown shows it.
+
+    >>> plain_pipes("| `int \\| None` | a \\| b |")
+    '| `int | None` | a \\\\| b |'
+    """
+    lines = (
+        re.sub(r"`[^`]+`", lambda code: code[0].replace(r"\|", "|"), line) if line.startswith("|") else line
+        for line in text.split("\n")
+    )
+    return "\n".join(lines)
+
+
 def spaced(text: str) -> str:
     """Put an empty line before tables, lists, marks and code, where GitHub needs none and Python-Markdown does.
 

@@ -112,11 +112,11 @@ def _docstring(thing: Any) -> list[str]:
         if example != code:
             lines += ["```pycon" if example else "```"] if example else ["```", ""]
         code = example
-        named = re.match(r"^(\w[\w, *]*) : (.*)$", line)
+        named = re.match(r"^(\w[\w, *().=…]*) : (.*)$", line)
         if line and set(line) == {"-"}:
             lines[-1] = f"**{lines[-1]}**\n"
         elif named and not code:
             lines.append(f"- `{named[1]}`: {named[2]}")
         else:
-            lines.append(line)
+            lines.append(line[:-1] if line.endswith("::") else line)
     return [*lines, "```"] if code else lines

@@ -74,7 +74,7 @@ def check_text(text: str, what: str, longest: int) -> str:
     if len(said) > longest:
         raise InputError(f"{what} has at most {longest} characters, not {len(said):,}: {said[:40]!r}…")
     if not said.isprintable():
-        raise InputError(f"{what} has a character that is no text: {said[:40]!r}")
+        raise InputError(f"{what} has a character that cannot be stored: {said[:40]!r}")
     return said
 
 

@@ -27,7 +27,7 @@ from storage.version import __version__
 
 REPAIR = (
     "put it back from a backup; without one, move it and all later parts of its folder away, "
-    "and bring the answers in them in again (`cccount answers import`)"
+    "and import their answers once more (`cccount answers import`)"
 )
 _NAME = re.compile(r"part-(\d{12})(?:-(\d{12}))?\.parquet")
 _MARK = b"cccount-blake2b:"

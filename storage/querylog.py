@@ -204,6 +204,6 @@ class QueryLog:
 
 def _since(folder: PartFolder, since: int) -> pa.Table:
     if since < 0:
-        raise InputError(f"rows are counted from 0: since={since} is none of them")
+        raise InputError(f"rows are counted from 0: there is no row {since}")
     folder.refresh()
     return folder.table(since)

@@ -125,7 +125,7 @@ def reason(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "it does not fit in memory"
     if isinstance(error, UnicodeEncodeError):
-        return f"it has a character that is none (half of a pair, {error.object[error.start]!r})"
+        return f"it has half of a character ({error.object[error.start]!r}, without the half that belongs to it)"
     if isinstance(error, KeyError):
         return f"{error} is missing"
     if isinstance(error, OSError) and error.strerror:

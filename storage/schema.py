@@ -241,7 +241,7 @@ GROUPINGS = TableSpec("groupings", (
     Column("random_pages", pa.int64(), "random sheets that these measures rest on", required=False, later=True),
     Column("least_sure", pa.list_(pa.int64()), "items, the least sure first", required=False, later=True),
     Column("doubtful", pa.list_(pa.int64()), "groups, the most doubtful first", required=False, later=True),
-    Column("hour", pa.float64(), "by how much an hour more should raise `right`", required=False, later=True),
+    Column("hour", pa.float64(), "by how much one more hour of a person should raise `right`", required=False, later=True),
 ))  # fmt: skip
 
 INDIVIDUALS = TableSpec("individuals", (

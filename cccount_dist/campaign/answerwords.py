@@ -22,12 +22,12 @@ def answers_words(pairs: int, pages: int) -> str:
     return f"{count:,} answer{'' if count == 1 else 's'}" + (f" ({said})" if said else "")
 
 
-def free_words(count: int) -> str:
+def percent_words(share: float) -> str:
     """
-    >>> free_words(0), free_words(1), free_words(986)
-    ('no free ones', '1 free one', '986 free ones')
+    >>> percent_words(0.95), percent_words(0.999), percent_words(0.02)
+    ('95 %', '99.9 %', '2 %')
     """
-    return plural(count, "free one") if count else "no free ones"
+    return f"{share * 100:.3g} %"
 
 
 def further_words(free: int, carried: int) -> str:
@@ -45,10 +45,13 @@ def further_words(free: int, carried: int) -> str:
 def rest_words(pairs: int, pages: int, free: int, carried: int) -> str:
     """What a result rests on: answers of its campaign, those that nobody had to give, and those of other campaigns.
 
-    >>> rest_words(0, 0, 2, 66), rest_words(23, 5, 986, 0)
-    ('0 answers, 2 that followed from others and 66 of other campaigns', '28 answers (23 pairs and 5 pages) and 986 free ones')
+    >>> rest_words(0, 0, 2, 66), rest_words(400, 0, 0, 0)
+    ('0 answers, 2 that followed from others and 66 of other campaigns', '400 answers')
+    >>> rest_words(23, 5, 986, 0)
+    '28 answers (23 pairs and 5 pages), and 986 that followed from them'
     """
-    return answers_words(pairs, pages) + (further_words(free, carried) or f" and {free_words(free)}")
+    followed = f", and {free:,} that followed from them" if free else ""
+    return answers_words(pairs, pages) + (further_words(free, carried) or followed)
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:

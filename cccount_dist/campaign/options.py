@@ -35,7 +35,8 @@ SIDES = Option(
 )  # fmt: skip
 PAIR_SECONDS = Option("Seconds that a pair takes a person.", metavar="S", above=0.0, below=math.inf, part="goal", rule="above 0")
 PAGE_SECONDS = Option(
-    "Seconds that a page takes; so it counts in the budget, too.", metavar="S", above=0.0, below=math.inf, part="goal",
+    "Seconds that a page takes: in the budget it counts as the pairs that take as long.",
+    metavar="S", above=0.0, below=math.inf, part="goal",
     rule="above 0",
 )  # fmt: skip
 

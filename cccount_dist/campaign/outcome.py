@@ -47,13 +47,13 @@ class Outcome(ABC):
 class CampaignOutcome(Outcome):
     """What every kind of campaign says about itself after a step."""
 
-    campaign: str
-    method: str
-    questions: int  # asked of the oracle one by one
-    inferred: int  # answered for free
-    state: str
-    pending: int
-    contradictions: int
+    campaign: str  # its name
+    method: str  # that chooses the questions
+    questions: int  # answers that were given, one by one
+    inferred: int  # answers that followed from others, so that nobody was asked
+    state: str  # running, waiting (for people), done or stopped (the budget is used)
+    pending: int  # questions that are open now
+    contradictions: int  # answers that contradict others
 
     shown: ClassVar[tuple[str, ...]] = ("method", "state", "questions", "inferred", "pending", "contradictions")
 

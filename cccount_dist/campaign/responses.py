@@ -159,4 +159,4 @@ def _check_text(text: str, what: str, longest: int) -> None:
         raise InputError(f"{what} has at most {longest} characters, not {len(text):,}: {text[:40]!r}…")
     wrong = "" if text.isascii() and text.isprintable() else next((one for one in text if category(one) in ("Cc", "Cs")), "")
     if wrong:
-        raise InputError(f"{what} has a character that is no text, {wrong!r}: {text[:40]!r}")
+        raise InputError(f"{what} has a character that cannot be stored, {wrong!r}: {text[:40]!r}")

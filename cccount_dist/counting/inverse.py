@@ -209,7 +209,7 @@ def inverse(
     replicates : how many, fixed in advance: the sampler is done when they are complete
     """
     if not 0.0 <= alpha <= 2.0:
-        raise InputError(f"alpha of inverse must lie between 0 and 2, not at {alpha}")
+        raise InputError(f"alpha of inverse must lie between 0 and 2, and is {alpha}")
     return InverseSampler(
         (1.0 + degree) ** -alpha * np.where(np.isnan(degree), np.nan, 1.0), seed=seed, level=level, replicates=replicates
     )

@@ -27,7 +27,8 @@ GRID = Option(
     rule=f"1 to {LARGEST_PAGE} clusters on a page",
 )  # fmt: skip
 WRONG_ANSWERS = Option(
-    "Allow for wrong answers: rates of misses and of false sames, or estimated on the way.", metavar="none|estimate|M,F",
+    "How often people say different of the same, and same of different; or estimated from the answers.",
+    metavar="none|estimate|M,F",
     read=_readable_rates, shown="estimate for people", absent="none",
 )  # fmt: skip
 SEARCH = Option(
@@ -48,7 +49,11 @@ class PlacingParameters(_Parameters):
     grid: Annotated[int, GRID] = 1
     wrong_answers: Annotated[str, WRONG_ANSWERS] = "none"
     lanes: Annotated[
-        int, Option("Items under way at once; more than 16: at most this many, begun when questions are wanted.", least=1)
+        int,
+        Option(
+            "Items that are placed at the same time; above 16 this is the most, and one begins when questions are wanted.",
+            least=1,
+        ),
     ] = 1
     ahead: Annotated[
         str,
@@ -123,14 +128,14 @@ class NisParameters(_Proposal):
 class ReleasedNestedParameters(_Parameters):
     """Nested Monte Carlo as the authors' code has it."""
 
-    ratio: Annotated[int, Option("Pairs for each anchor, in parts of the number of anchors.", least=1)] = RELEASED_RATIO
+    ratio: Annotated[int, Option("Pairs for each anchor, divided by the number of anchors.", least=1)] = RELEASED_RATIO
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasedNisParameters(_Proposal):
     """Nested importance sampling as the authors' code has it."""
 
-    ratio: Annotated[int, Option("Pairs for each anchor, in parts of the number of anchors.", least=1)] = RELEASED_RATIO
+    ratio: Annotated[int, Option("Pairs for each anchor, divided by the number of anchors.", least=1)] = RELEASED_RATIO
     similarity: Annotated[str, Option("The similarity by which items are drawn.", choices=SIMILARITIES)] = "softmax"
 
 

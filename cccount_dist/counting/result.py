@@ -40,15 +40,16 @@ class CountResult:
         ]
         if found.get("repeating_errors"):
             said.append(
-                "people seem to err again and again on the same pairs: of the confirmations that showed a pair once more, "
-                f"{found['repeats_same_pair']:,.0f} differed where about {found['repeats_same_pair_expected']:,.0f} should have. "
+                "people seem to err again and again on the same pairs: of those that were shown once more, "
+                f"{found['repeats_same_pair']:,.0f} got another answer, and about {found['repeats_same_pair_expected']:,.0f} "
+                "should have. "
                 "Let other people answer the confirmations, with other images; the interval does not allow for such errors"
             )
         if new := round(found.get("new_items", 0)):
             said.append(
-                "1 item is new, and this rests on the others: the upper end allows for it to be another one"
+                "1 item is new and was not looked at yet: the upper end allows for it to show somebody new"
                 if new == 1
-                else f"{new:,} items are new, and this rests on the others: the upper end allows for each to be another one"
+                else f"{new:,} items are new and were not looked at yet: the upper end allows for each to show somebody new"
             )
         return said
 

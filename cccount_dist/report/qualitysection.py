@@ -8,7 +8,7 @@ from cccount_dist.report.facts import Thumbnail
 from cccount_dist.report.gallery import picture
 from cccount_dist.report.markup import Html, element, table
 from cccount_dist.report.measured import CountBounds, QualityOutcome
-from cccount_dist.report.wording import plural
+from cccount_dist.report.wording import percent, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,11 @@ def quality_section(facts: QualityFacts, noun: Noun) -> Html:
     if facts.count is not None:
         said.append(element("p", facts.count.words(noun)))
     if facts.hour is not None:
-        said.append(element("p", f"One more hour of a person should bring about {facts.hour:.1%} of the items to their group."))
+        said.append(
+            element(
+                "p", f"One more hour of a person should bring about {percent(round(facts.hour, 3))} of the items to their group."
+            )
+        )
     if facts.doubtful:
         said.append(element("p", f"Groups to look at first: {', '.join(f'{one:,}' for one in facts.doubtful)}."))
     if facts.least_sure:

@@ -65,7 +65,7 @@ def duration(seconds: float) -> str:
 
 def interval(estimate: Estimate) -> str:
     low, high = ends(estimate.low, estimate.high)
-    return f"that there {'is' if low == '1' else 'are'} exactly {low}" if low == high else f"between {low} and {high}"
+    return "with no other number in the interval" if low == high else f"between {low} and {high}"
 
 
 def headline(facts: CountFacts) -> tuple[str, str]:
@@ -76,8 +76,12 @@ def headline(facts: CountFacts) -> tuple[str, str]:
         decide = "decides" if effort.answers == 1 and not effort.carried else "decide"
         return f"Exactly {noun.of(facts.exact)}", f"{answers}{_further(facts)} {decide} every pair."
     if last is not None:
-        sure = f"{percent(facts.settings.level)} sure {interval(last)}"
-        return f"About {noun.of(whole(last.estimate))}", f"{sure}, from {_rests_on(facts, last)}{_further(facts)}."
+        said, level = f"About {noun.of(whole(last.estimate))}", percent(facts.settings.level)
+        answers = f"{_rests_on(facts, last)}{_further(facts)}"
+        low, high = ends(last.low, last.high)
+        if low == high:  # an interval without width is no proof
+            return said, f"From {answers}. The {level} interval has no other number."
+        return said, f"{level} sure {interval(last)}, from {answers}."
     if effort.answers:
         return "No estimate yet", f"{answers} so far are too few to say more than: at least 1, at most {facts.settings.items:,}."
     if facts.pending:

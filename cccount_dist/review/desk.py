@@ -83,7 +83,7 @@ class Desk:
     ) -> None:
         for name, share in (("gold", gold), ("repeats", repeats)):
             if not 0.0 <= share <= 0.5:
-                raise InputError(f"the share of {name} must lie between 0 and 0.5, not at {share}")
+                raise InputError(f"the share of {name} must lie between 0 and 0.5, and is {share}")
         if not 0.0 < lease_seconds < math.inf:
             raise InputError(f"a lease lasts longer than 0 seconds, not {lease_seconds}")
         self.folder = CampaignFolder(workspace, campaign)
@@ -331,7 +331,7 @@ class Desk:
                 return Receipt(known=[id])
             self._campaign.refresh()
             if answer_id not in self._history.may_be_undone(annotator):
-                return Receipt(rejected=[Rejection(id, f"{answer_id!r} is none of {annotator}'s last answers")])
+                return Receipt(rejected=[Rejection(id, f"{answer_id!r} is not one of the last answers of {annotator}")])
             row = self._reading.ledger.row(answer_id)
             if row is not None and 0 <= row.question_id < CHECKS_FROM:  # the page shows it again
                 self._on_screen.may_see(annotator, pair_of(row.u, row.v), row.question_id, self._clock())

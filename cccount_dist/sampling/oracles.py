@@ -57,7 +57,7 @@ class LabelOracle:
         page_false = error_rate / 4 if page_false is None else page_false
         for rate in (error_rate, false_same, page_false):
             if not 0.0 <= rate <= 1.0:
-                raise InputError(f"the error rate must lie between 0 and 1, not at {rate}")
+                raise InputError(f"the error rate must lie between 0 and 1, and is {rate}")
         if seed < 0:
             raise InputError(f"seed must not be negative, and is {seed}")
         self._labels = labels
@@ -110,7 +110,7 @@ class StubbornOracle(LabelOracle):
         self, labels: NDArray[np.generic], *, error_rate: float, false_same: float, seed: int = 0, repeating: float = 0.5
     ) -> None:
         if not 0.0 <= repeating <= 1.0:
-            raise InputError(f"the share of repeating errors must lie between 0 and 1, not at {repeating}")
+            raise InputError(f"the share of repeating errors must lie between 0 and 1, and is {repeating}")
         by_chance = 1.0 - repeating
         super().__init__(labels, error_rate=error_rate * by_chance, false_same=false_same * by_chance, seed=seed)
         self._tossed = 2.0 * repeating * error_rate, 2.0 * repeating * false_same  # half of the tosses are right

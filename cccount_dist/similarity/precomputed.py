@@ -39,7 +39,7 @@ def rows_of_scores(scores: Any) -> NDArray[np.float32]:
     if given.shape[0] < 2:
         raise InputError(f"pair scores of at least 2 items are needed, not of {given.shape[0]}")
     if not np.isfinite(given.data).all() or (given.data < 0).any():
-        raise InputError("pair scores must be finite and 0 or more, larger for what is more alike: a distance is none")
+        raise InputError("pair scores must be finite and 0 or more, larger for what is more alike: distances are not scores")
     both = given.maximum(given.T).tocsr()
     both.setdiag(0.0)
     largest = float(both.data.max(initial=0.0))

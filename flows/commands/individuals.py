@@ -83,7 +83,9 @@ def changes(workspace: Workspace, campaign: Campaign = None, json_: Json = False
 @individuals_app.command()
 def side(
     workspace: Workspace,
-    shown: Annotated[str, typer.Argument(metavar="SIDE", help="left, right, other; unknown for none.", show_default=False)],
+    shown: Annotated[
+        str, typer.Argument(metavar="SIDE", help="left, right or other; unknown takes it away.", show_default=False)
+    ],
     pictures: Annotated[list[str], typer.Argument(metavar="PICTURES...", help="Ids of pictures.", show_default=False)],
     json_: Json = False,
 ) -> None:

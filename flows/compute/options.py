@@ -87,7 +87,7 @@ class PreparingOptions(Options):
         str | None,
         Option(
             "Where to compute what a method prepares before its first question.", metavar="local|tcp://…|tls://…|PROFILE",
-            shown="here, unless a cluster pays", part="call", located=_profile_located,
+            shown="this process, or a local cluster where that is faster", part="call", located=_profile_located,
         ),
     ] = None  # fmt: skip
     workers: Annotated[int | None, _WORKERS] = None

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from cccount_dist.campaign.answerwords import percent_words
 from cccount_dist.campaign.inputs import neighbor_lists
 from cccount_dist.campaign.outcome import Outcome, optional
 from cccount_dist.embedding.readers.table import parse_time
@@ -64,7 +65,7 @@ class FactsAdded(Outcome):
         sure = (
             "They are certain."
             if not self.error_rate
-            else f"They may be wrong ({self.error_rate:.0%}): answers of people stand above."
+            else f"They may be wrong ({percent_words(self.error_rate)}): answers of people stand above."
         )
         lines = [f"{said} {sure} Every campaign knows them from its next step on."]
         if self.overruled:
@@ -206,7 +207,7 @@ def _add(
 ) -> FactsAdded:  # fmt: skip
     if not 0 <= error <= MOST_DOUBT:
         raise InputError(
-            f"--error-rate must be 0 to {MOST_DOUBT:g}, not {error:g}: what is wrong more often is worth less than an answer"
+            f"--error-rate must be 0 to {MOST_DOUBT:g}, not {error:g}: a fact that is wrong more often does not help"
         )
     _require(opened, len(pairs))
     said = {(min(u, v), max(u, v)): value for u, v in np.asarray(pairs, np.int64).reshape(-1, 2).tolist() if u != v}
@@ -241,7 +242,7 @@ class FactsListed(Outcome):
         lines = []
         for one in self.facts:
             error = one["error_rate"]
-            sure = "certain" if not isinstance(error, float) else f"{error:.0%} wrong"
+            sure = "certain" if not isinstance(error, float) else f"{percent_words(error)} wrong"
             lines.append(f"{one['pairs']:>8,} {one['value']:<9} {sure:<9} {one['reason']}")
         return "\n".join(lines) or "No facts yet: `cccount facts --help` says which there can be."
 

@@ -6,6 +6,7 @@ from functools import partial
 
 import distributed
 
+from cccount_dist.campaign.answerwords import percent_words
 from cccount_dist.similarity.approximate import (
     RECALL_ITEMS,
     ApproximatePass,
@@ -60,7 +61,8 @@ def search(job: ApproximatePass, client: distributed.Client) -> tuple[int, float
     recall = sum(hits for hits, _ in measured) / sum(count for _, count in measured)
     if recall < GOOD_RECALL:
         sys.stderr.write(
-            f"recall on a sample is only {recall:.3f}: {1 - recall:.1%} of the neighbours are missing; --engine exact finds all\n"
+            f"recall on a sample is only {recall:.3f}: {percent_words(1 - recall)} of the neighbours are missing; "
+            "--engine exact finds all\n"
         )
     return searched, recall, max(peaks)
 

@@ -16,7 +16,12 @@ class BenchmarkOptions(ComputeOptions):
         int, Option("How often each method runs on each collection, each time with another seed.", least=1, rule="at least 1")
     ] = 100
     efforts: Annotated[str, Option("After how many answers to look, in parts of n.")] = "0.1,0.25,0.5,1"
-    noise: Annotated[str, Option("Wrong answers: one rate, or misses and false sames.", metavar="E|M,F")] = "0"
+    noise: Annotated[
+        str,
+        Option(
+            "Wrong answers: one rate, or how often the same are called different, and the different the same.", metavar="E|M,F"
+        ),
+    ] = "0"
     repeating: Annotated[float, Option("Share of the wrong answers that come again for the same pair.")] = 0.0
     wrong_answers: Annotated[
         str | None, Option("What the method is told about wrong answers.", shown="none without noise, else estimate")

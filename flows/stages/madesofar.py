@@ -46,14 +46,14 @@ def _asked_for(workspace: Workspace) -> list[StageState]:
     if not workspace.has_array(MATCHES):
         return []
     of_now = has_matches(workspace)
-    stale = "" if of_now else "; not of the present neighbours"
+    stale = "" if of_now else "; made before the neighbours changed"
     return [_of_array(workspace, "matches", MATCHES, lambda array: f"with the {array.shape[1]:,} nearest of each item{stale}")]
 
 
 def _stale(workspace: Workspace) -> str:
     """What to say of neighbours that are those of earlier vectors."""
     lacks = missing_input(workspace)
-    return "" if lacks is None else "; not of the present vectors"
+    return "" if lacks is None else "; made before the vectors changed"
 
 
 def next_command(

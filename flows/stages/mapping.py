@@ -11,6 +11,7 @@ from functools import partial
 
 import distributed
 
+from cccount_dist.campaign.answerwords import percent_words
 from cccount_dist.embedding.encoders import NEEDS_MAP
 from cccount_dist.embedding.fitting import FEWEST_DIMENSIONS, FEWEST_ITEMS, Judged
 from cccount_dist.embedding.mapping import (
@@ -56,7 +57,8 @@ class MapReport:
             return f"No map of the collection: {self.reason}."
         shares = ""
         if self.mutual_before is not None and self.mutual_after is not None:
-            shares = f"; of near neighbours {self.mutual_before:.0%} were mutual before, {self.mutual_after:.0%} with it"
+            before, after = percent_words(self.mutual_before), percent_words(self.mutual_after)
+            shares = f"; of near neighbours {before} were mutual before, {after} with it"
         return f"A map fitted to {self.fitted_items:,} items leaves {self.components} numbers of each{shares}."
 
 

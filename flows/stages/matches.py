@@ -14,6 +14,7 @@ from functools import partial
 import distributed
 from dask.utils import format_bytes
 
+from cccount_dist.campaign.answerwords import percent_words
 from cccount_dist.campaign.hindrance import missing_input
 from cccount_dist.campaign.outcome import Outcome
 from cccount_dist.embedding.localfeatures import REVISION, require_opencv
@@ -46,8 +47,8 @@ class Matched(Outcome):
 
     def words(self) -> str:
         text = (
-            f"{self.items:,} pictures, each compared with its {self.nearest} nearest: {self.matched_pairs:.0%} of the pairs have "
-            f"points that match; {self.seconds:.1f} s."
+            f"{self.items:,} pictures, each compared with its {self.nearest} nearest: "
+            f"{percent_words(self.matched_pairs)} of the pairs have points that match; {self.seconds:.1f} s."
         )
         if self.without_points:
             text += f"\n{self.without_points:,} have too little texture, or could not be read: they match nothing."

@@ -87,7 +87,9 @@ _SIDE = Option(
     metavar="LEVEL|PATTERN", read=_check_side, shown="none",
 )  # fmt: skip
 _GPS = Option("Read from each file where it was taken: exif.", metavar="exif", read=_check_gps, shown="none")
-_IMAGES = "A folder of images, tars or a Camtrap DP package, read recursively; with --manifest, where its paths start."
+_IMAGES = (
+    "A folder of images, tars or a Camtrap DP package, read with all its subfolders; with --manifest, where its paths start."
+)
 _MANIFEST = Option("A table with a path or uri for each item, or a COCO file.", metavar="FILE", located=from_folder)
 
 
@@ -148,7 +150,8 @@ class ExtendOptions(Options):
     """What is added to a collection."""
 
     images: Annotated[
-        str | None, Option("A folder of images, read recursively; with --manifest, where its paths start.", metavar="DIR")
+        str | None,
+        Option("A folder of images, read with all its subfolders; with --manifest, where its paths start.", metavar="DIR"),
     ] = None
     manifest: Annotated[str | None, Option("A table with a path or uri for each item.", metavar="FILE")] = None
     embeddings: Annotated[

@@ -84,7 +84,7 @@ def test_pages_go_to_an_oracle_that_has_them(matrix: bool) -> None:
     [
         (np.ones((3, 4)), "one row and one column for each item, not of shape"),
         (np.ones((1, 1)), "at least 2 items"),
-        (np.array([[0.0, -1.0], [0.0, 0.0]]), "a distance is none"),
+        (np.array([[0.0, -1.0], [0.0, 0.0]]), "distances are not scores"),
         (np.array([[0.0, np.nan], [0.0, 0.0]]), "finite and 0 or more"),
         (np.array([["a", "b"], ["c", "d"]]), "square matrix of numbers"),
     ],

@@ -8,9 +8,12 @@ from PIL import Image
 
 from cccount_dist.campaign.noun import whole
 from flows.commands.demonstration import BUDGET, demo, write_digits
+from handbook.blocks import DOCS, blocks
 from storage.errors import InputError
 from tests.cccount_dist.report.reading import check
 from tests.flows.conftest import cccount
+
+README = DOCS.parent / "README.md"
 
 
 def test_the_demo_is_killed_goes_on_and_leaves_a_report(tmp_path: Path) -> None:
@@ -24,7 +27,7 @@ def test_the_demo_is_killed_goes_on_and_leaves_a_report(tmp_path: Path) -> None:
     assert found["truth"] == 10
     assert found["low"] <= found["truth"] <= found["high"]  # everything is seeded: this holds each time or never
     page = check((tmp_path / found["report"]).read_text())
-    assert f"About {whole(found['estimate'])} different ones" in page.text
+    assert f"About {whole(found['estimate'])} digits" in page.text
     assert "which lies inside the interval" in page.text
     assert len(page.all("img")) == 96 + 10  # of pairs, and of the ten that were seen
     assert shown.err.count("$ cccount run demo/job.toml") == 2
@@ -34,6 +37,9 @@ def test_the_demo_is_killed_goes_on_and_leaves_a_report(tmp_path: Path) -> None:
     standing = cccount("status", "demo/workspace", "--json", cwd=tmp_path).json["campaigns"][0]
     assert standing["state"] == "done"
     assert standing["questions"] == BUDGET
+    (shown_in_readme,) = (block for block in blocks(README) if block.language == "console")
+    said = cccount("count", "demo/workspace", "--budget", str(BUDGET), "--oracle", "labels", cwd=tmp_path).out
+    assert said.startswith(shown_in_readme.text.partition("\n")[2])
 
 
 def test_file_names_do_not_give_the_digits_away(tmp_path: Path) -> None:

@@ -253,7 +253,7 @@ def test_between_extend_and_neighbors_status_says_what_to_run(workspace: Path, m
     assert f"Next: cccount neighbors {workspace}" in shown.out
     told = status(str(workspace))
     assert told["next"] == f"cccount neighbors {workspace} --k 10 --metric cosine", "not to let people answer on and on"
-    assert told["stages"][2]["said"].endswith("; not of the present vectors")
+    assert told["stages"][2]["said"].endswith("; made before the vectors changed")
     (found,) = told["campaigns"]
     assert found["hindrance"] == (
         f"waits for the neighbours of the present vectors: run `cccount neighbors {workspace} --k 10 --metric cosine`"

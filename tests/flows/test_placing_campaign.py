@@ -170,7 +170,7 @@ def test_before_the_first_answer_there_is_a_guess_and_it_is_called_one(workspace
     assert forecast["questions"] > 0
     assert forecast["hours"] > 0
     assert "A guess before the first answers" in counted(reached)
-    assert "±10%" in counted(reached)
+    assert "±10 %" in counted(reached)
 
 
 def test_a_running_forecast_and_the_reason_of_the_method_are_said(workspace: Path) -> None:

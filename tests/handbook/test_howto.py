@@ -14,28 +14,9 @@ from PIL import Image
 from benchmarks.butterflies import photograph
 from handbook.blocks import DOCS, Block, blocks, commands
 from tests.flows.conftest import Shown, cccount, environment
+from tests.handbook.elsewhere import COMMANDS, excuse
 
 PHOTOS, INDIVIDUALS = 48, 8
-# What needs what is not on this machine, or never ends; and where it is tried instead.
-ELSEWHERE = {
-    r"^pip install ": "make release installs the wheel",
-    r"^cccount review ": "serves until Ctrl-C: tests/review",
-    r"s3://|^export AWS": "an object store: tests/flows/test_s3.py",
-    r"--compute (?:slurm|kubernetes|\./mine\.toml)": "a queue: tests/flows/test_compute.py",
-    r"^prefect |cccount deploy|^export PREFECT": "a Prefect server: tests/flows/test_deployment.py",
-    r"^docker |^kubectl |^sbatch |^infra/|^cat infra|^export CCCOUNT_TLS": "containers, certificates: tests/test_infra.py",
-    r"timm:|onnx:": "weights: tests/cccount_dist/embedding",
-    r"^frictionless ": "tests/individuals/test_export.py",
-    r"--package original": "a package that the pictures came from: tests/individuals/test_formats.py",
-    r"answers-count-ana": "a file that a browser saves: tests/review/test_pack.py",
-    r"birthday": "a plug-in: tests/flows/test_own_sampler.py",
-}
-CODE_ELSEWHERE = {
-    "exports": "R, wildlife-datasets, FiftyOne, splink are not installed: docs/evidence/exports.md says what read them",
-    "write-your-own-sampler": "tests/flows/test_own_sampler.py",
-    "prefect": "a job file: read in test_pages.py",
-    "slurm": "a profile: read in test_pages.py",
-}
 BEFORE = {  # what a page takes for granted
     "individuals": ["annotators add census ana"],
     "offline-pack": ["count census --budget 200"],
@@ -50,6 +31,7 @@ SWAPPED = {
     31: 0,
     32: 7,
 }  # so that Luna, the individual 3, has the pictures of a page
+SHELL = ("bash", "console")
 PAGES = [page for page in sorted((DOCS / "how-to").glob("*.md")) if page.stem != "index"]
 PRELUDE = """
 import numpy as np
@@ -124,7 +106,7 @@ class Visitor:
 
     def type(self, line: str, block: Block) -> None:
         for command in (part.strip() for part in line.split("&&")):
-            if any(re.search(pattern, command) for pattern in ELSEWHERE):
+            if any(re.search(pattern, command) for pattern in COMMANDS):
                 continue
             words = shlex.split(re.split(r"\s+#", command)[0])
             assert words[0] == "cccount", f"{block}: {command}"
@@ -137,12 +119,17 @@ class Visitor:
 
     def run(self, page: Path) -> None:
         """Run the Python of a page, all of it in one interpreter."""
-        code = [block.text for block in blocks(page) if block.language == "python"]
+        code = [block.text for block in blocks(page) if block.language == "python" and not excuse(block)]
         program = [sys.executable, "-c", "\n".join([PRELUDE if page.stem == "group" else "", *code])]
         done = subprocess.run(
             program, cwd=self.folder, env=environment(), capture_output=True, text=True, timeout=120, check=False
         )
         assert done.returncode == 0, f"{page.name}\n{done.stderr}"
+
+    def look_for(self, block: Block) -> None:
+        """The files that a block names which cannot run here must be there, where the commands of the page have written them."""
+        named = [place for place in re.findall(r'"(out/[^"]+)"', block.text) if not place.startswith("out/package")]
+        assert all((self.folder / place).exists() for place in named), f"{block}: {named}"
 
 
 @pytest.fixture
@@ -155,16 +142,14 @@ def test_a_how_to_page_works_as_it_is_written(page: Path, visitor: Visitor) -> N
     for line in BEFORE.get(page.stem, []):
         assert cccount(*shlex.split(line), cwd=visitor.folder).code == 0, line
     for block in blocks(page):
-        if block.language in ("bash", "console") or (block.language == "" and "cccount " in block.text):
+        if block.title is not None:
+            (visitor.folder / block.title).write_text(block.text)
+        elif block.language in SHELL:
             for line in commands(block.text):
                 visitor.type(line, block)
         else:
-            assert block.language == "python" or page.stem in CODE_ELSEWHERE, f"{block}: nothing runs this block"
-    if page.stem not in CODE_ELSEWHERE and any(block.language == "python" for block in blocks(page)):
+            assert block.language == "python" or excuse(block), f"{block}: nothing runs this block"
+    if any(block.language == "python" and not excuse(block) for block in blocks(page)):
         visitor.run(page)
-
-
-def test_what_runs_elsewhere_is_on_a_page() -> None:
-    lines = [line for page in PAGES for block in blocks(page) for line in block.text.splitlines()]
-    assert not [pattern for pattern in ELSEWHERE if not any(re.search(pattern, line) for line in lines)]
-    assert set(CODE_ELSEWHERE) <= {page.stem for page in PAGES}
+    for block in filter(excuse, blocks(page)):
+        visitor.look_for(block)

@@ -34,7 +34,7 @@ def test_encounters_are_the_same_softly_and_the_log_says_why(individuals: Indivi
         (0, 3, 1.0, "fact 0.02: one burst in known.csv"),
     ]
     assert facts.encounters(place, str(tmp_path / "known.csv")).pairs == 0
-    assert "2 same      2% wrong" in facts.listed(place).words()
+    assert "2 same      2 % wrong" in facts.listed(place).words()
 
 
 def test_a_person_stands_above_a_fact_whoever_came_first() -> None:

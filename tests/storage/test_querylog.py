@@ -30,7 +30,7 @@ def test_answers_come_back_in_the_order_in_which_they_were_written(tmp_path: Pat
         assert reader.answers().equals(expected)
         assert reader.answers(since=3).equals(expected.slice(3))
         assert reader.answers(since=6).num_rows == reader.answers(since=99).num_rows == 0
-    with pytest.raises(InputError, match="since=-1"):
+    with pytest.raises(InputError, match="there is no row -1"):
         log.answers(since=-1)
 
 

@@ -35,11 +35,15 @@ class ApcParameters(Options):
     of = "apc"
 
     form: Annotated[str, _word("ours, or printed: algorithms 1 to 3 of the paper, up to 6,000 items.", FORMS)] = "ours"
-    probability: Annotated[str, _word("That two clusters are one: P₊, P×, P or P_c of the paper.", PROBABILITIES)] = "plus"
+    probability: Annotated[
+        str, _word("How it is judged whether two clusters are one: P₊, P×, P or P_c of the paper.", PROBABILITIES)
+    ] = "plus"
     recall: Annotated[
         str, _word("Pairs that are looked at: above a falling threshold, or the best (as many as clusters).", RECALLS, _OURS)
     ] = "descending"
-    threshold: Annotated[float, _share("P_l, the same from beginning to end; 0: .7, .6, … .1; printed: one of them.")] = 0.0
+    threshold: Annotated[
+        float, _share("P_l, for the whole run; 0: it falls from 0.7 to 0.1 in steps of 0.1; printed: always one of these.")
+    ] = 0.0
     compactness: Annotated[float, _share("τ of the purity test; 0 leaves the test out.")] = 0.7
     pseudo_classes: Annotated[
         int, _whole("Classes of the k-means behind the first probabilities; 0: found by the graph; printed: by the elbow.", 0)

@@ -24,7 +24,9 @@ class CatalogueParameters(Options):
     wrong_answers: Annotated[
         str,
         Option(
-            "How often a cell is missed and falsely marked, or as the answers say.", metavar="none|estimate|M,F", read=given_rates
+            "How often a cell is missed, and falsely marked; or estimated from the answers.",
+            metavar="none|estimate|M,F",
+            read=given_rates,
         ),
     ] = "estimate"
     open: Annotated[int, Option("Sheets that may be open at a time.", least=1)] = 16

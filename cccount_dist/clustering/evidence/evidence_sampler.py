@@ -163,9 +163,9 @@ class EvidenceSampler:
         if answered < HOPELESS_AFTER or (votes > 0).mean() >= HOPELESS_SAME or state.worth.quality >= HOPELESS_QUALITY:
             return None
         return (
-            f"after {answered} answers {(votes > 0).mean():.0%} of the pairs of groups that were asked about are the same, and "
-            f"the groups are expected to be right by F = {state.worth.quality:.2f} only: these embeddings hardly tell the groups "
-            "apart, try others"
+            f"after {answered} answers {100 * (votes > 0).mean():.0f} % of the pairs of groups that were asked about are the "
+            f"same, and the groups are expected to be right by F = {state.worth.quality:.2f} only: these embeddings hardly tell "
+            "the groups apart, try others"
         )
 
     # -- from answers to the next partition -----------------------------------------------------------------------------

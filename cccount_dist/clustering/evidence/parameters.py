@@ -39,7 +39,9 @@ class EvidenceParameters(Options):
     wrong_answers: Annotated[
         str,
         Option(
-            "How often people err: misses and false sames, or as gold answers say.", metavar="none|estimate|M,F", read=given_rates
+            "How often people say different of the same, and same of different; or as gold pairs show.",
+            metavar="none|estimate|M,F",
+            read=given_rates,
         ),
     ] = "estimate"
     open: Annotated[int, Option("Questions that may be open at a time; beyond 16 some are about the same groups.", least=1)] = 16

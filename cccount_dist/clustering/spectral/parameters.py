@@ -48,7 +48,7 @@ class SpectralParameters(Options):
     missing: Annotated[
         Missing,
         Option(
-            "A pair that nobody rated counts as zero; either: or as a guess from the other ratings, where that explains more.",
+            "A pair that nobody rated: zero; either: zero, or a guess from the other ratings where that explains more.",
             choices=("either", "zero"),
         ),
     ] = "either"

@@ -206,7 +206,7 @@ def _parquet(path: Path, known: Sequence[str] | None) -> Distances:
     place = {name: number for number, name in enumerate(ids)}
     stranger = next((name for column in named for name in column if name not in place), None)
     if stranger is not None:
-        raise InputError(f"{path} names the item {stranger!r}, which the collection has not")
+        raise InputError(f"{path} names the item {stranger!r}, which is not in the collection")
     first, second = (np.array([place[name] for name in column], np.int64) for column in named)
     return _sparse(path, len(ids), first, second, distance, ids)
 

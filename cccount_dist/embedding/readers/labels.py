@@ -85,7 +85,7 @@ def _by_id(table: pa.Table, known: Mapping[str, str | None], path: Path) -> list
     ids = table.column("id").to_pylist()
     strangers = known.keys() - set(ids)
     if strangers:
-        raise InputError(f"--labels {path} names {len(strangers)} ids that the collection has not, such as {min(strangers)!r}")
+        raise InputError(f"--labels {path} names {len(strangers)} ids that are not in the collection, such as {min(strangers)!r}")
     return [known.get(name) for name in ids]
 
 

@@ -66,7 +66,7 @@ def _opened(tar: Path) -> tarfile.TarFile:
     try:
         return tarfile.open(tar, "r:")
     except tarfile.ReadError as error:
-        hint = "unpack it first: images are read from the middle of a tar, and a compressed one has no middle"
+        hint = "unpack it first: single images cannot be read out of a compressed tar"
         raise InputError(f"{tar} is not a plain tar ({' '.join(str(error).split())}); if it is compressed, {hint}") from error
     except OSError as error:
         raise InputError(f"cannot read {tar}: {error.strerror or error}") from error

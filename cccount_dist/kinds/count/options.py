@@ -20,7 +20,7 @@ class CountOptions(CampaignOptions):
     method_called = "counting method"
 
     method: Annotated[
-        str | None, Option("The estimator; auto chooses.", metavar="auto|placing|sheets|nis|…", shown="auto", part="settings")
+        str | None, Option("How to count; auto chooses.", metavar="auto|placing|sheets|nis|…", shown="auto", part="settings")
     ] = None
     budget: Annotated[int, BUDGET] = 2000
     target_width: Annotated[

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cccount_dist.campaign.answerwords import rest_words, time_words
+from cccount_dist.campaign.answerwords import percent_words, rest_words, time_words
 from cccount_dist.campaign.noun import CLUSTER, Noun, read_noun, whole_range
 from cccount_dist.campaign.outcome import CampaignOutcome, optional
 
@@ -25,7 +25,7 @@ class ForecastOutcome:
 
     def said(self, noun: Noun) -> str:
         """The forecast, with the user's word for what is counted."""
-        wanted, hours = f"for ±{self.width / 2:.0%}", time_words(self.hours * 3600)
+        wanted, hours = f"for ±{percent_words(self.width / 2)}", time_words(self.hours * 3600)
         if not self.guess:
             return f"About {self.questions:,} answers in all, {hours}, {wanted}."
         pages = f" and {self.glances:,} pages" if self.glances else ""
@@ -43,18 +43,18 @@ class ForecastOutcome:
 class CountOutcome(CampaignOutcome):
     """The number of clusters with its interval, and what it took."""
 
-    estimate: float | None
-    low: float
-    high: float
-    level: float
-    method_reason: str
-    clusters_seen: float
-    glances: int
-    human_seconds: float
-    forecast: ForecastOutcome | None
-    forecast_questions: int | None
-    warnings: Sequence[str]
-    details: Mapping[str, float]
+    estimate: float | None  # the likeliest number of clusters; null: not enough answers yet
+    low: float  # lower end of the interval
+    high: float  # upper end of the interval
+    level: float  # of the interval: 0.95 is 95 %
+    method_reason: str  # why this method
+    clusters_seen: float  # clusters of which an item was seen
+    glances: int  # pages and sheets that were answered
+    human_seconds: float  # of people's time so far
+    forecast: ForecastOutcome | None  # what the wanted width takes in all
+    forecast_questions: int | None  # the same as a number of answers
+    warnings: Sequence[str]  # what to know before relying on the number
+    details: Mapping[str, float]  # numbers of the method, for the report
 
     shown: ClassVar[tuple[str, ...]] = (
         "method", "state", "estimate", "low", "high", "questions", "inferred", "pending", "contradictions",
@@ -82,7 +82,10 @@ class CountOutcome(CampaignOutcome):
             return [f"No estimate yet: between {low:,} and {self._noun.of(high)}, for certain."]
         found = self._noun.about(self.estimate, self.low, self.high)
         paid = f"from {rest_words(self.questions, self.glances, self.inferred, self.carried or 0)} ({self.method})"
-        lines = [f"{found[:1].upper()}{found[1:]}, {self.level:.0%} sure, {paid}."]
+        first, last = whole_range(self.low, self.high)
+        level = percent_words(self.level)
+        sure = f", {level} sure, {paid}" if first < last else f", {paid}. The {level} interval has no other number"
+        lines = [f"{found[:1].upper()}{found[1:]}{sure}."]
         if self.clusters_seen > 1:
             hours = f"; about {time_words(self.human_seconds)} of a person's time" if self.human_seconds else ""
             lines.append(f"{self._noun.of(round(self.clusters_seen))} were seen{hours}.")

@@ -92,8 +92,10 @@ function drawResult({ result, headline, epoch, noun: [one, many] }) {
     find("below").textContent = `for certain between ${number(floor(result.low))} and ${plural(ceil(result.high), one, many)}`;
   } else {
     find("headline").textContent = `About ${plural(whole(result.estimate), one, many)}`;
-    const [first, last] = [floor(result.low), Math.max(floor(result.low), ceil(result.high))];
-    find("below").textContent = `${percent(result.level)} sure: ${first === last ? `exactly ${number(first)}` : `between ${number(first)} and ${number(last)}`}`;
+    const [low, level] = [floor(result.low), percent(result.level)];
+    const high = Math.max(low, ceil(result.high));
+    find("below").textContent =
+      low === high ? `the ${level} interval has no other number` : `${level} sure: between ${number(low)} and ${number(high)}`;
     range.hidden = false;
     range.replaceChildren(interval(result, many));
   }

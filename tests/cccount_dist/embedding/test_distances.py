@@ -198,7 +198,7 @@ def test_distances_and_the_collection_must_be_of_the_same_items(tmp_path: Path) 
     with pytest.raises(InputError, match=r"has distances of 90 items, and the collection has 2"):
         open_distances(path, ["a", "b"])
     path = listed(u=["a"], v=["c"], distance=[1.0])(tmp_path)
-    with pytest.raises(InputError, match=r"names the item 'c', which the collection has not"):
+    with pytest.raises(InputError, match=r"names the item 'c', which is not in the collection"):
         open_distances(path, ["a", "b"])
     path = listed(u=[0], v=[1], distance=[1.0])(tmp_path)
     assert open_distances(path, ["a", "b", "c"]).items == 3  # the last one is far from both
