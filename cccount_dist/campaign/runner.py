@@ -173,20 +173,21 @@ class CampaignRunner(ReplayedCampaign[ResultT]):
             self._append([self._logged(q, None, FLAG) for q in self.pending() if flagged & {q.u, q.v}])
 
     def _clear(self) -> None:
-        """Close what needs nobody, until all that is open does: each answer that costs nothing may settle or spare others.
+        """Close what needs nobody. An answer that costs nothing may make other questions needless, and those may settle more.
 
-        A step that left some of them would leave them to the next one, which would then ask on although nobody said anything.
+        A step that left needless ones would leave them to the next one, which would then ask on although nobody said anything.
         """
-        before = -1
-        while before != self.ledger.position:
-            before = self.ledger.position
-            self._withdraw()
+        self._withdraw()
+        self._infer()
+        while self._withdraw():
             self._infer()
 
-    def _withdraw(self) -> None:
+    def _withdraw(self) -> bool:
         """Close what was asked ahead and turned out to be needless: nobody is asked, and nothing is counted."""
-        if isinstance(self.sampler, Withdrawing) and (needless := {self.epoch.questions + n for n in self.sampler.needless()}):
-            self._append([self._logged(q, None, CLOSED) for q in self.pending() if q.id in needless])
+        needless = {self.epoch.questions + n for n in self.sampler.needless()} if isinstance(self.sampler, Withdrawing) else set()
+        closed = [self._logged(q, None, CLOSED) for q in self.pending() if q.id in needless] if needless else []
+        self._append(closed)
+        return bool(closed)
 
     def _infer(self) -> None:
         """Answer pending questions that somebody answered in an earlier epoch, or that the closure knows by now."""

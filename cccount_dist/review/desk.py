@@ -220,9 +220,9 @@ class Desk:
         return set(self._came)
 
     def _fair_share(self, held: Sequence[Handout]) -> int:
-        """How many sheets one person may hold: as many as there are for everybody. More for some would leave others with none."""
-        people = self._people() | {sheet.annotator for sheet in held}
-        return max(1, math.ceil(self._queue.looks / len(people)))
+        """How many sheets one may hold: as many as all whose answer helps. More would leave others with none."""
+        people = [name for name in self._people() | {sheet.annotator for sheet in held} if self._queue.has_some_for(name)]
+        return max(1, math.ceil(self._queue.looks / max(1, len(people))))
 
     def _shared(self, annotator: str, held: Sequence[Handout], before_them: Collection[Pair]) -> list[Handout]:
         """The last sheet of who holds most, if they look at another one meanwhile; an answer of both is one vote more."""

@@ -131,6 +131,10 @@ class Queue:
         question = self._reading.questions[question_id]
         return self._first[question.u] if question.is_vote else question_id, question_id
 
+    def has_some_for(self, annotator: str) -> bool:
+        """Whether an answer of this person to some open question would still help."""
+        return any(self.is_open(question_id, annotator) for question_id in self._open)
+
     def is_open(self, question_id: int, annotator: str) -> bool:
         """Whether an answer of this person would still help."""
         if not 0 <= question_id < self._known or not self._wanted(question_id):

@@ -11,7 +11,7 @@ Needs xarray (`pip install xarray`). Memory: the collection table. The arrays ar
 import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -83,9 +83,9 @@ def as_group(location: str) -> Store:
     return _Group(workspace.objects.zarr_store(read_only=True), files, {name: one.spec.name for name, one in there.items()})
 
 
-def _items(table: pa.Table) -> dict[str, Any]:
+def _items(table: pa.Table) -> Mapping[str, object]:
     """What is known of the items, as xarray takes coordinates. Text that is not known is empty."""
-    items: dict[str, Any] = {"item": table["id"].to_numpy(zero_copy_only=False)}
+    items: dict[str, object] = {"item": table["id"].to_numpy(zero_copy_only=False)}
     for name in _COLUMNS:
         if name in table.column_names and table[name].null_count < len(table):
             column = pc.fill_null(table[name], "") if pa.types.is_string(table[name].type) else table[name]
@@ -93,14 +93,14 @@ def _items(table: pa.Table) -> dict[str, Any]:
     return items
 
 
-def _metadata(workspace: Workspace, shown: _Shown) -> dict[str, Any]:
+def _metadata(workspace: Workspace, shown: _Shown) -> Mapping[str, object]:
     """What `zarr.json` says of the array, with the names of the group."""
     workspace.array(shown.spec).require_complete()
-    metadata: dict[str, Any] = json.loads(stored_metadata(workspace.objects, shown.spec) or b"{}")
+    metadata: Mapping[str, object] = json.loads(stored_metadata(workspace.objects, shown.spec) or b"{}")
     return {**metadata, "dimension_names": list(shown.dims), "attributes": {"meaning": shown.spec.meaning}}
 
 
-def _written(content: dict[str, Any]) -> Buffer:
+def _written(content: Mapping[str, object]) -> Buffer:
     return default_buffer_prototype().buffer.from_bytes(json.dumps(content).encode())
 
 

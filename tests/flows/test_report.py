@@ -79,7 +79,7 @@ def test_a_finished_count_on_images_shows_estimate_truth_and_pairs(images: Path)
     assert written == {"files": [str(images / "campaigns/census/results/report.html")]}
     page = read(written["files"][0])
     assert f"About {whole(found['estimate'])} different ones" in page.text
-    assert "from 30 answers" in page.text
+    assert "From 30 answers." in page.text
     assert "The labels of the collection say 3" in page.text
     assert "1 item left out" in page.text
     assert "kind 0/torn.png" in page.text

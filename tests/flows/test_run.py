@@ -349,7 +349,7 @@ def test_every_commented_key_of_the_example_is_right_when_it_is_uncommented(tmp_
 
 
 def test_the_file_in_the_documentation_is_right(tmp_path: Path) -> None:
-    (block,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs/how-to/prefect.md").read_text(), re.DOTALL)
+    (block,) = re.findall(r"```toml[^\n]*\n(.*?)```", (ROOT / "docs/how-to/prefect.md").read_text(), re.DOTALL)
     (tmp_path / "job.toml").write_text(block)
     job = Job.from_file(tmp_path / "job.toml")
     assert [(one.name, one.options.chosen.name) for one in job.campaigns] == [("individuals", "placing"), ("cluster", "apc")]

@@ -113,7 +113,7 @@ def test_the_word_of_the_user_is_in_messages_status_and_report_and_can_be_change
     assert "individual" in status(place).words()
     (file,) = write_reports(place, "census")["files"]
     page = check(Path(file).read_text(encoding="utf-8"))
-    assert "individuals 95" in page.text.replace("\xa0", " ")
+    assert "individuals From 300 answers. The 95 % interval" in page.text.replace("\xa0", " ")
     assert "different ones" not in page.text
     count(place, "census", CountOptions(budget=310, oracle="labels", seed=1))
     folder = CampaignFolder(Workspace.open(place), "census")
