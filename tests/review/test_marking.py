@@ -74,6 +74,7 @@ class Marker(Person):
         values = {"same": SAME, "unsure": UNSURE, "different": rest}
         self.sheets.append({(anchor, name): values[mark] for name, mark in zip(names, expected, strict=True)})
         button = self.page.locator(".choice.submit")
+        self.page.locator("#stage:not([data-loading=true])").wait_for()  # nothing is sent before all pictures are there
         {"tap": button.tap, "click": button.click}.get(way, lambda: self.page.keyboard.press(way))()
         self.waits_for_another_anchor(anchor)
 
