@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 import urllib.request
 from pathlib import Path
 
@@ -65,8 +66,6 @@ def test_metrics_are_served(workspace: Path) -> None:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as answer:
                 assert b"cccount_up" in answer.read()
                 return
-        except ConnectionRefusedError:
-            continue
-        except urllib.error.URLError:
-            continue
+        except urllib.error.URLError:  # the thread is not there yet
+            time.sleep(0.1)
     raise AssertionError("nothing answers")

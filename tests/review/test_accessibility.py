@@ -64,7 +64,8 @@ def test_everything_can_be_reached_by_tab_alone(browser: Browser, serve: Serve, 
         person.visit()
         first = person.sees()
         person.press("s")
-        person.waits_for_another_than(first)  # the buttons wait for the next pair, too
+        person.waits_for_another_than(first)
+        person.sees()  # the buttons wait for the next pair's pictures, too
         reached = set()
         for _ in range(16):
             person.page.keyboard.press("Tab")
